@@ -102,8 +102,7 @@ typedef struct kj_limit_var {
     int node;             /* its interval; 0: nothing is known */
     const kj_texpr *made; /* what it was declared as, unless it is assigned later; or NULL */
     const kj_texpr *init; /* the same, if that gives the same value wherever it stands */
-    int born,
-        moved; /* when it was declared, and assigned last: declarations and assignments, counted */
+    int born, moved;      /* its declaration and last assignment, by kj_limit_state.born */
 } kj_limit_var;
 
 /* What is known where the walk is. */

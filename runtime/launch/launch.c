@@ -43,7 +43,8 @@ kjit_status kj_launch_scratch(kj_binding *b, const kj_variant *variant, size_t *
     kj_failure why;
     kjit_status status = kj_limit_arrays(ctx, *out, &why); /* there is room for it now */
     if (status != KJIT_OK)
-        return kj_fail_why(ctx, status, &why);
+        return kj_fail(ctx, status, "kernel '%s', its block's local and shared arrays: %s",
+                       variant->kernel->name, why.text);
     kj_unlimit_arrays(ctx, *out);
     return KJIT_OK;
 }

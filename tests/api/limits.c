@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "api.h"
+#include "printed.h"
 
 static const char source[] =
     "kernel add(x: f32[]) { let i = grid(1); if i < x.size { x[i] += 1 } }\n"
@@ -82,6 +83,61 @@ static void test_arrays(void **state)
     drop(mod);
 }
 
+/* What a block's local and shared arrays take of a CPU's worker has to be free. */
+static void test_arrays_of_blocks(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "kernel many(x: f32[]) {\n"
+        "    let own = local.array(1024, f32)\n"
+        "    let all = shared.array(1024, f32)\n"
+        "    own[threadIdx.x % 1024] = 1\n"
+        "    all[threadIdx.x % 1024] = x[0]\n"
+        "    syncthreads()\n"
+        "    x[0] = own[(threadIdx.x + i64(x[1])) % 1024] + all[1]\n"
+        "}\n"
+        "kernel add(x: f32[]) { let i = grid(1); if i < x.size { x[i] += 1 } }\n";
+    float data[2] = {0};
+    kjit_module *first = with(&(kjit_limits){.version = 1, .array_bytes = 100000}, 0),
+                *mod = module(text);
+    kjit_array *x = wrap(data, KJIT_F32, 1, SHAPE(2));
+    if (on_cpu()) /* 512 threads have 2 MiB; on a GPU they are its own memory's */
+        FAILS(launch(mod, "many", x, 512, NULL), KJIT_LIMIT,
+              "kernel 'many', its block's local and shared arrays: the context's limit of "
+              "array_bytes, 100000, is exceeded");
+    goes_on(mod);
+    OK(launch(mod, "many", x, 4, NULL));
+    kjit_array_free(x);
+    kjit_module_free(mod);
+    drop(first);
+}
+
+/* Single statements of run blocks that would make, walk through or print very much. */
+static void test_statements(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *limit;
+    } runs[] = {
+        {"run { let a = zeros(2000000, u8).split(1) }", "value_bytes"},
+        {"run {\n    var a = [1] * 200\n    for k in range(5) { a = [a] * 200 }\n    let b = "
+         "array(a)\n}",
+         "run_ms"},
+        {"run {\n    var a = [1] * 100\n    for k in range(5) { a = [a] * 100 }\n    let t = "
+         "f\"{a}\"\n}",
+         "value_bytes"},
+    };
+    kjit_limits limits = {.version = 1, .value_bytes = 1000000, .run_ms = 500};
+    kjit_module *first = with(&limits, 1);
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        kjit_module *mod = module(runs[i].text);
+        FAILS(kjit_run(mod, NULL), KJIT_LIMIT, runs[i].limit);
+        kjit_module_free(mod);
+    }
+    goes_on(first);
+    drop(first);
+}
+
 /* What a launch moves to a device counts there. */
 static void test_staged(void **state)
 {
@@ -98,17 +154,6 @@ static void test_staged(void **state)
     kjit_array_free(part);
     kjit_array_free(x);
     drop(mod);
-}
-
-static char printed[4096];
-
-static void take(void *user, const char *text, size_t size)
-{
-    size_t n = strlen(printed);
-    (void)user;
-    assert_true(n + size < sizeof printed);
-    memcpy(printed + n, text, size);
-    printed[n + size] = 0;
 }
 
 static void test_prints(void **state)
@@ -295,10 +340,11 @@ static void test_options(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_arrays),       cmocka_unit_test(test_staged),
-        cmocka_unit_test(test_prints),       cmocka_unit_test(test_runs),
-        cmocka_unit_test(test_time_of_runs), cmocka_unit_test(test_time),
-        cmocka_unit_test(test_compilation),  cmocka_unit_test(test_launches),
+        cmocka_unit_test(test_arrays),           cmocka_unit_test(test_staged),
+        cmocka_unit_test(test_prints),           cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_time_of_runs),     cmocka_unit_test(test_time),
+        cmocka_unit_test(test_arrays_of_blocks), cmocka_unit_test(test_statements),
+        cmocka_unit_test(test_compilation),      cmocka_unit_test(test_launches),
         cmocka_unit_test(test_options),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* A context for anybody's sources: checks that nothing turns off, memory that begins as zeros, time and files that
  * have an end. */
 #include "api.h"
+#include "printed.h"
 
 static const char source[] =
     "@unchecked kernel outside(x: i32[], i: i64) { x[i] = 1 }\n"
@@ -262,17 +263,6 @@ static void test_time(void **state)
     kjit_module_free(spins);
     kjit_context_destroy(ctx);
     ctx = others;
-}
-
-static char printed[1000];
-
-static void take(void *user, const char *text, size_t size)
-{
-    size_t n = strlen(printed);
-    (void)user;
-    assert_true(n + size < sizeof printed);
-    memcpy(printed + n, text, size);
-    printed[n + size] = 0;
 }
 
 static void test_files(void **state)
