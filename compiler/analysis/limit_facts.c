@@ -132,13 +132,6 @@ static const kj_texpr *named(const kj_limit_state *s, const kj_texpr *e)
     return e->kind == KJ_TE_VAR ? s->vars[e->u.var->id].init : NULL;
 }
 
-/* A conversion to a type that has all values of its operand's. */
-static bool keeps_value(const kj_texpr *e)
-{
-    return e->kind == KJ_TE_CONVERT && kj_is_int(e->u.unary.arg->type) && kj_is_int(e->type) &&
-           kj_converts(e->u.unary.arg->type, e->type);
-}
-
 static bool is_one(const kj_texpr *e)
 {
     return e->kind == KJ_TE_CONST && kj_is_int(e->type) && e->u.value.i == 1;
@@ -158,7 +151,7 @@ const kj_texpr *kj_plain(const kj_limit_state *s, const kj_texpr *e)
 {
     const kj_texpr *init;
     for (int i = 0; i < DEEPEST; i++) {
-        if (keeps_value(e))
+        if (kj_keeps_value(e))
             e = e->u.unary.arg;
         else if (times_one(e))
             e = times_one(e);
@@ -377,7 +370,7 @@ static void narrow(kj_limit_state *s, const kj_texpr *e, kj_interval_op how, int
             kj_state_set(s, e->u.var, node(s, how, kj_range_of(s, e), by));
         if (named(s, e))
             e = named(s, e);
-        else if (keeps_value(e))
+        else if (kj_keeps_value(e))
             e = e->u.unary.arg;
         else
             break;

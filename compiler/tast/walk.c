@@ -66,6 +66,12 @@ int kj_operands(const kj_texpr *e, const kj_texpr *out[KJ_MAX_OPERANDS])
     return n;
 }
 
+bool kj_keeps_value(const kj_texpr *e)
+{
+    return e->kind == KJ_TE_CONVERT && kj_is_int(e->u.unary.arg->type) && kj_is_int(e->type) &&
+           kj_converts(e->u.unary.arg->type, e->type);
+}
+
 bool kj_may_fail(const kj_texpr *e)
 {
     const kj_texpr *operands[KJ_MAX_OPERANDS];

@@ -11,13 +11,6 @@ typedef struct search {
     bool refused;
 } search;
 
-static const kj_texpr *behind_conversion(const kj_texpr *e)
-{
-    bool keeps = e->kind == KJ_TE_CONVERT && kj_is_int(e->u.unary.arg->type) &&
-                 kj_is_int(e->type) && kj_converts(e->u.unary.arg->type, e->type);
-    return keeps ? e->u.unary.arg : e;
-}
-
 /* Is it a number of the launch, or of an array that does not change in the loop? */
 static bool is_lasting(const kj_texpr *e)
 {
@@ -28,7 +21,8 @@ static void take(search *f, const kj_tarray *a, kj_texpr *const *index)
 {
     const kj_var *v = f->loop->u.for_.var;
     for (const kj_index_check *c = a->checks; c; c = c->next) {
-        const kj_texpr *i = behind_conversion(kj_checked_index(c, index));
+        const kj_texpr *i = kj_checked_index(c, index);
+        i = kj_keeps_value(i) ? i->u.unary.arg : i; /* so none of u64 */
         bool counts = i->kind == KJ_TE_VAR && i->u.var == v && is_lasting(c->extent);
         if (counts && f->out->n < KJ_MOST_HOISTED)
             f->out->checks[f->out->n++] = c;
@@ -71,15 +65,12 @@ bool kj_hoist(const kj_lower *lo, const kj_tstmt *s, kj_hoisted *out)
 kj_mask kj_hoisted_inside(kj_lower *lo, const kj_hoisted *h, kj_tile start, kj_tile stop, kj_mask m)
 {
     kj_mask none = kj_mask_of(kj_tile_binary(lo, KJ_OP_GE, start, stop));
-    kj_tile zero = kj_tile_int(lo, 0), ends[2] = {start, stop};
-    kj_mask inside = kj_all;
-    for (int i = 0; i < 2; i++) { /* of u64 both may be over 2^63 */
-        ends[i] = kj_tile_convert(lo, ends[i], KJ_I64);
-        inside = kj_mask_and(lo, inside, kj_mask_of(kj_tile_binary(lo, KJ_OP_GE, ends[i], zero)));
-    }
+    start = kj_tile_convert(lo, start, KJ_I64);
+    stop = kj_tile_convert(lo, stop, KJ_I64);
+    kj_mask inside = kj_mask_of(kj_tile_binary(lo, KJ_OP_GE, start, kj_tile_int(lo, 0)));
     for (int i = 0; i < h->n; i++) {
         kj_tile extent = kj_lower_expr(lo, h->checks[i]->extent, m);
-        kj_mask below = kj_mask_of(kj_tile_binary(lo, KJ_OP_LE, ends[1], extent));
+        kj_mask below = kj_mask_of(kj_tile_binary(lo, KJ_OP_LE, stop, extent));
         inside = kj_mask_and(lo, inside, below);
     }
     return kj_mask_or(lo, inside, none);
