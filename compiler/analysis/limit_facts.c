@@ -246,8 +246,7 @@ kj_limit_sum kj_parts_of(kj_limit_state *s, const kj_texpr *e)
     int64_t by = 0;
     for (int i = 0; i < DEEPEST; i++) {
         e = kj_plain(s, e);
-        if (e->kind == KJ_TE_CONST && (kj_is_signed(e->type) || e->u.value.i >= 0) &&
-            e->u.value.i <= farthest && e->u.value.i >= -farthest)
+        if (e->kind == KJ_TE_CONST && e->u.value.i <= farthest && e->u.value.i >= -farthest)
             return (kj_limit_sum){NULL, by + e->u.value.i};
         const kj_texpr *sum = named(s, e) ? named(s, e) : e;
         if (sum->kind != KJ_TE_BINARY ||
