@@ -419,8 +419,7 @@ static kj_operand part_of_element(kj_sema *s, const kj_expr *e, const kj_operand
     view->whole = NULL;
     view->shape[view->ndim] = kj_te_i64(s, a->of->n, e->span);
     view->stride[view->ndim++] = kj_te_i64(s, kj_elem_size(view) / kj_unit(view), e->span);
-    view->checks =
-        kj_axis_checked(s, view, view->ndim - 1, &i, e->u.index.args->span, view->checks);
+    view->checks = kj_axis_checked(s, view, view->ndim - 1, i, e->u.index.args->span, view->checks);
     out.u.place.array = view;
     out.u.place.index[view->ndim - 1] = i;
     return out;

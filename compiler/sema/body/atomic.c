@@ -90,21 +90,28 @@ static bool atomic_array(kj_sema *s, const kj_expr *arg, const kj_operand *v, kj
 }
 
 /* Of a chosen array: on either. */
-static kj_texpr *chosen_atomic(kj_sema *s, kj_texpr *at)
+static kj_texpr *access_of(kj_sema *s, kj_texpr *at)
 {
     kj_tarray *a = at->u.atomic.array;
     kj_texpr *arms[2];
-    if (!kj_is_chosen(a))
+    if (!kj_is_chosen(a)) {
+        for (int i = 0; kj_has_many_checks(a) && i < 2 && at->u.atomic.args[i]; i++)
+            at->u.atomic.args[i] = kj_hold(s, at->u.atomic.args[i], "value");
+        at->u.atomic.array = kj_with_few_checks(s, a, at->u.atomic.index);
         return at;
+    }
     for (int i = 0; i < a->ndim; i++)
         at->u.atomic.index[i] = kj_hold(s, at->u.atomic.index[i], "index");
     for (int i = 0; i < 2 && at->u.atomic.args[i]; i++)
         at->u.atomic.args[i] = kj_hold(s, at->u.atomic.args[i], "value");
     for (int i = 0; i < 2; i++) {
+        kj_sink sink;
+        kj_sink_open(s, &sink);
         arms[i] = kj_te(s, KJ_TE_ATOMIC, at->type, at->span);
         arms[i]->u.atomic = at->u.atomic;
         arms[i]->u.atomic.array = kj_watched(s, kj_arm(s, a, i), at->span);
-        arms[i] = chosen_atomic(s, arms[i]);
+        arms[i] = access_of(s, arms[i]);
+        kj_arm_close(s, a, i, &sink, at->span);
     }
     return kj_te_select(s, a->root->test, arms[0], arms[1], at->span);
 }
@@ -137,7 +144,7 @@ kj_operand kj_atomic_call(kj_sema *s, const kj_expr *e, kj_builtin id)
             ok && what->negated ? kj_te_unary(s, KJ_OP_NEG, value, value->span) : value;
     }
     kj_array_used(s, a, true, true);
-    return ok ? kj_scalar(chosen_atomic(s, at)) : kj_no_value(e->span);
+    return ok ? kj_scalar(access_of(s, at)) : kj_no_value(e->span);
 }
 
 /* ldcg(a, i), stcs(a, i, v): an access of a view that differs in its `cache` only. */

@@ -62,7 +62,7 @@ kj_texpr *kj_part_index(kj_sema *s, const kj_expr *e, const kj_operand *v);
 kj_index_check *kj_index_check_of(kj_sema *s, const kj_tarray *a, int axis, kj_texpr *index,
                                   kj_span at, kj_index_check *next);
 /* The same of an index that an access will have along the axis. */
-kj_index_check *kj_axis_checked(kj_sema *s, const kj_tarray *a, int axis, kj_texpr **index,
+kj_index_check *kj_axis_checked(kj_sema *s, const kj_tarray *a, int axis, kj_texpr *index,
                                 kj_span at, kj_index_check *next);
 /* An index into a value of several parts, looked at where it stands; returns the index. */
 kj_texpr *kj_index_of_value(kj_sema *s, const char *name, int axis, int ndim, kj_texpr *index,
@@ -71,7 +71,7 @@ kj_texpr *kj_index_of_value(kj_sema *s, const char *name, int axis, int ndim, kj
 void kj_check_view(kj_sema *s, const kj_tarray *a, kj_span span);
 /* The array as one access to the element at `index` has it. `at`: where they are written; NULL: their own
  * places. */
-kj_tarray *kj_index_checked(kj_sema *s, kj_tarray *a, kj_texpr **index, const kj_span *at);
+kj_tarray *kj_index_checked(kj_sema *s, kj_tarray *a, kj_texpr *const *index, const kj_span *at);
 
 /* ---- facts.c ---- */
 

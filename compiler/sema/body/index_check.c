@@ -51,50 +51,14 @@ static kj_site *index_site(kj_sema *s, const kj_tarray *a, int axis, const kj_te
     return site;
 }
 
-static int count_checks(const kj_index_check *c)
-{
-    int n = 0;
-    for (; c; c = c->next)
-        n++;
-    return n;
-}
-
-/* Statements where the test holds. */
-static void emit_if(kj_sema *s, kj_texpr *test, kj_tstmt *list, kj_span span)
-{
-    if (!list)
-        return;
-    kj_tstmt *made = kj_emit(s, KJ_TS_IF, span);
-    made->u.if_.test = test;
-    made->u.if_.yes = list;
-}
-
-/* Where the statement stands that is being made. */
-static void check_here(kj_sema *s, const kj_site *site, kj_texpr *index, kj_texpr *extent)
-{
-    kj_span span = index->span;
-    kj_texpr *below = kj_te_binary(s, KJ_OP_LT, index, kj_te_i64(s, 0, span), span),
-             *behind = kj_te_binary(s, KJ_OP_GE, index, extent, span);
-    kj_sink sink;
-    kj_sink_open(s, &sink);
-    kj_tstmt *report = kj_emit(s, KJ_TS_REPORT, span);
-    report->u.report.site = site;
-    report->u.report.values = KJ_NEW_ARRAY(s->arena, kj_texpr *, 2);
-    report->u.report.values[0] = index;
-    report->u.report.values[1] = extent;
-    emit_if(s, kj_te_logic(s, true, below, behind, span), kj_sink_close(s, &sink), span);
-}
-
 void kj_check_view(kj_sema *s, const kj_tarray *a, kj_span span)
 {
     kj_sink sink;
     if (kj_is_chosen(a)) {
         for (int i = 0; i < 2; i++) {
-            kj_texpr *test = a->root->test;
             kj_sink_open(s, &sink);
             kj_check_view(s, kj_arm(s, a, i), span);
-            emit_if(s, i == 0 ? test : kj_te_unary(s, KJ_OP_NOT, test, span),
-                    kj_sink_close(s, &sink), span);
+            kj_arm_close(s, a, i, &sink, span);
         }
         return;
     }
@@ -103,8 +67,8 @@ void kj_check_view(kj_sema *s, const kj_tarray *a, kj_span span)
         any = kj_te_logic(s, false, any, kj_te_binary(s, KJ_OP_GT, a->shape[i], none, span), span);
     kj_sink_open(s, &sink);
     for (const kj_index_check *c = a->checks; c; c = c->next)
-        check_here(s, c->site, c->index, c->extent);
-    emit_if(s, any, kj_sink_close(s, &sink), span);
+        kj_check_here(s, c->site, c->index, c->extent);
+    kj_emit_if(s, any, kj_sink_close(s, &sink), span);
 }
 
 kj_texpr *kj_index_of_value(kj_sema *s, const char *name, int axis, int ndim, kj_texpr *index,
@@ -116,42 +80,36 @@ kj_texpr *kj_index_of_value(kj_sema *s, const char *name, int axis, int ndim, kj
         return index;
     const kj_site *site = index_site(s, &a, axis, index, index->span);
     index = kj_hold(s, index, "index");
-    check_here(s, site, index, n);
+    kj_check_here(s, site, index, n);
     return index;
 }
 
 /* own: the index is the access's along that axis, wherever its value comes from by then. */
-static kj_index_check *add_check(kj_sema *s, const kj_tarray *a, int axis, kj_texpr **index,
+static kj_index_check *add_check(kj_sema *s, const kj_tarray *a, int axis, kj_texpr *index,
                                  kj_span at, bool own, kj_index_check *next)
 {
-    if (!are_wanted(s) || is_inside(s, *index, a->shape[axis]))
+    if (!are_wanted(s) || is_inside(s, index, a->shape[axis]))
         return next;
-    const kj_site *site = index_site(s, a, axis, *index, at);
-    if (count_checks(next) == KJ_MAX_CHECKS) { /* of a view of arrays in records, however often */
-        *index = kj_hold(s, *index, "index");
-        check_here(s, site, *index, a->shape[axis]);
-        return next;
-    }
     kj_index_check *c = KJ_NEW(s->arena, kj_index_check);
     *c = (kj_index_check){.next = next,
-                          .index = own ? NULL : *index,
+                          .index = own ? NULL : index,
                           .axis = axis,
                           .extent = a->shape[axis],
-                          .site = site};
+                          .site = index_site(s, a, axis, index, at)};
     return c;
 }
 
 kj_index_check *kj_index_check_of(kj_sema *s, const kj_tarray *a, int axis, kj_texpr *index,
                                   kj_span at, kj_index_check *next)
 {
-    return add_check(s, a, axis, &index, at, false, next);
+    return add_check(s, a, axis, index, at, false, next);
 }
 
-kj_tarray *kj_index_checked(kj_sema *s, kj_tarray *a, kj_texpr **index, const kj_span *at)
+kj_tarray *kj_index_checked(kj_sema *s, kj_tarray *a, kj_texpr *const *index, const kj_span *at)
 {
     kj_index_check *checks = a->checks;
     for (int i = a->ndim - 1; are_wanted(s) && i >= 0; i--)
-        checks = add_check(s, a, i, &index[i], at ? at[i] : index[i]->span, true, checks);
+        checks = add_check(s, a, i, index[i], at ? at[i] : index[i]->span, true, checks);
     if (checks == a->checks)
         return a;
     kj_tarray *out = KJ_NEW(s->arena, kj_tarray);
@@ -160,7 +118,7 @@ kj_tarray *kj_index_checked(kj_sema *s, kj_tarray *a, kj_texpr **index, const kj
     return out;
 }
 
-kj_index_check *kj_axis_checked(kj_sema *s, const kj_tarray *a, int axis, kj_texpr **index,
+kj_index_check *kj_axis_checked(kj_sema *s, const kj_tarray *a, int axis, kj_texpr *index,
                                 kj_span at, kj_index_check *next)
 {
     return add_check(s, a, axis, index, at, true, next);

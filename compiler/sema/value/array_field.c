@@ -33,17 +33,17 @@ kj_operand kj_array_field_view(kj_sema *s, kj_tarray *a, kj_span span)
     return (kj_operand){.kind = KJ_V_ARRAY, .span = span, .u.array = view};
 }
 
-/* Checks of the place's own indices, as those of what is made of it. */
+/* Checks of the place's own indices, which are the first, as those of what is made of it. */
 static kj_index_check *checks_at(kj_sema *s, kj_index_check *c, kj_texpr **index)
 {
-    if (!c)
-        return NULL;
-    kj_index_check *out = KJ_NEW(s->arena, kj_index_check);
-    *out = *c;
-    if (!c->index)
-        out->index = index[c->axis] = kj_hold(s, index[c->axis], "index");
-    out->next = checks_at(s, c->next, index);
-    return out;
+    kj_index_check *first = c, **end = &first;
+    for (; c && !c->index; c = c->next) {
+        *end = KJ_NEW(s->arena, kj_index_check);
+        **end = *c;
+        (*end)->index = index[c->axis] = kj_hold(s, index[c->axis], "index");
+        end = &(*end)->next;
+    }
+    return first;
 }
 
 kj_operand kj_array_field_place(kj_sema *s, const kj_operand *place)

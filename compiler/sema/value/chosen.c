@@ -5,8 +5,6 @@
  * memory each is in, and lowering sees only those. */
 #include "sema/value/value.h"
 
-enum { MOST_PICKED = 1 + 2 * KJ_MAX_NDIM + 4 * KJ_MAX_CHECKS };
-
 /* What is one expression where the test holds and another where not. */
 typedef struct pick {
     kj_texpr *arms[2], **out;
@@ -14,7 +12,7 @@ typedef struct pick {
 } pick;
 
 typedef struct picks {
-    pick each[MOST_PICKED];
+    pick *each;
     int n;
 } picks;
 
@@ -70,10 +68,19 @@ static void pick_checks(kj_sema *s, picks *p, kj_tarray *arm, int i, kj_span spa
     }
 }
 
+static size_t most_picked(kj_tarray *const arms[2])
+{
+    size_t n = 1 + 2 * KJ_MAX_NDIM;
+    for (int i = 0; i < 2; i++)
+        for (const kj_index_check *c = arms[i]->checks; c; c = c->next)
+            n += 2;
+    return n;
+}
+
 /* By an if statement that assigns variables. */
 static void pick_by_if(kj_sema *s, picks *p, kj_texpr *test, kj_tstmt **before, kj_span span)
 {
-    kj_var *var[MOST_PICKED];
+    kj_var **var = KJ_NEW_ARRAY(s->arena, kj_var *, (size_t)p->n);
     kj_tstmt *arm[2];
     for (int k = 0; k < p->n; k++) {
         var[k] = kj_new_var(s, p->each[k].name, span, KJ_I64, true);
@@ -128,7 +135,7 @@ kj_operand kj_choose_array(kj_sema *s, kj_texpr *test, const kj_operand v[2], kj
     kj_tarray *out = copied(s, arms[0]);
     kj_texpr *none = kj_te_i64(s, 0, span);
     const char *name = s->naming ? s->naming : "an array";
-    picks p = {.n = 0};
+    picks p = {.each = KJ_NEW_ARRAY(s->arena, pick, most_picked(arms))};
     test = kj_hold(s, test, "chosen");
     out->name = name;
     out->span = span;
@@ -165,11 +172,15 @@ kj_operand kj_choose_array(kj_sema *s, kj_texpr *test, const kj_operand v[2], kj
 /* `first`, and behind them `rest`. */
 static kj_index_check *both(kj_sema *s, kj_index_check *first, kj_index_check *rest)
 {
-    if (!first || !rest)
-        return first ? first : rest;
-    kj_index_check *out = KJ_NEW(s->arena, kj_index_check);
-    *out = *first;
-    out->next = both(s, first->next, rest);
+    kj_index_check *out = rest, **end = &out;
+    if (!rest)
+        return first;
+    for (; first; first = first->next) {
+        *end = KJ_NEW(s->arena, kj_index_check);
+        **end = *first;
+        end = &(*end)->next;
+    }
+    *end = rest;
     return out;
 }
 
@@ -181,6 +192,13 @@ kj_tarray *kj_arm(kj_sema *s, const kj_tarray *a, int i)
     out->space = of->space;
     out->checks = both(s, a->checks, of->checks);
     return out;
+}
+
+void kj_arm_close(kj_sema *s, const kj_tarray *a, int i, kj_sink *sink, kj_span span)
+{
+    kj_texpr *test = a->root->test;
+    kj_emit_if(s, i == 0 ? test : kj_te_unary(s, KJ_OP_NOT, test, span), kj_sink_close(s, sink),
+               span);
 }
 
 bool kj_may_be_in(const kj_tarray *a, kj_space space)

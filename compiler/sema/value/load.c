@@ -54,8 +54,12 @@ static kj_texpr *load_chosen(kj_sema *s, kj_tarray *a, kj_texpr *const *index, k
     kj_texpr *held[KJ_MAX_NDIM], *arms[2];
     for (int i = 0; i < a->ndim; i++)
         held[i] = kj_hold(s, index[i], "index");
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
+        kj_sink sink;
+        kj_sink_open(s, &sink);
         arms[i] = kj_load(s, kj_arm(s, a, i), held, span);
+        kj_arm_close(s, a, i, &sink, span);
+    }
     return kj_te_select(s, a->root->test, arms[0], arms[1], span);
 }
 
@@ -118,10 +122,16 @@ void kj_store(kj_sema *s, kj_tarray *a, kj_texpr *const *index, kj_texpr *value,
         store_bytes(s, a, index, value, span);
         return;
     }
+    kj_texpr *at[KJ_MAX_NDIM];
+    for (int i = 0; i < a->ndim; i++)
+        at[i] = index[i];
+    if (kj_has_many_checks(a))
+        value = kj_hold(s, value, "value"); /* what fails in it is told first */
+    a = kj_with_few_checks(s, a, at);
     kj_tstmt *st = kj_emit(s, KJ_TS_STORE, span);
     st->u.store.array = a->watch ? a : kj_watched(s, a, span);
     for (int i = 0; i < a->ndim; i++)
-        st->u.store.index[i] = index[i];
+        st->u.store.index[i] = at[i];
     st->u.store.value = value;
 }
 
@@ -136,10 +146,13 @@ kj_texpr *kj_load(kj_sema *s, kj_tarray *a, kj_texpr *const *index, kj_span span
         return load_bytes(s, a, index, span);
     if (const_element(a, index, &v))
         return kj_te_const(s, v, span);
-    kj_texpr *e = kj_te(s, KJ_TE_LOAD, a->elem, span);
+    kj_texpr *at[KJ_MAX_NDIM], *e = kj_te(s, KJ_TE_LOAD, a->elem, span);
+    for (int i = 0; i < a->ndim; i++)
+        at[i] = index[i];
+    a = kj_with_few_checks(s, a, at);
     e->u.load.array = a->watch ? a : kj_watched(s, a, span);
     for (int i = 0; i < a->ndim; i++)
-        e->u.load.index[i] = index[i];
+        e->u.load.index[i] = at[i];
     kj_array_used(s, a, true, false);
     return e;
 }

@@ -96,10 +96,23 @@ static inline bool kj_is_chosen(const kj_tarray *a)
 }
 /* A chosen array, or view of one, as it is when the test holds (0) and does not (1). */
 kj_tarray *kj_arm(kj_sema *s, const kj_tarray *a, int i);
+/* What was emitted for an access of arm i, in the sink, is done where that arm is chosen. */
+void kj_arm_close(kj_sema *s, const kj_tarray *a, int i, kj_sink *sink, kj_span span);
 /* Is it in that memory, or may be? */
 bool kj_may_be_in(const kj_tarray *a, kj_space space);
 /* May both be of one array? */
 bool kj_may_share(const kj_tarray *a, const kj_tarray *b);
+
+/* ---- checked.c ---- */
+
+/* Where the test holds, the statements, if there are some. */
+void kj_emit_if(kj_sema *s, kj_texpr *test, kj_tstmt *list, kj_span span);
+/* A fault where the index, which is held, is not below the extent. */
+void kj_check_here(kj_sema *s, const kj_site *site, kj_texpr *index, kj_texpr *extent);
+/* Are there more checks than an access has? Views have any number. */
+bool kj_has_many_checks(const kj_tarray *a);
+/* The array as an access has it; the checks that are told before its own are made here, of indices that are held. */
+kj_tarray *kj_with_few_checks(kj_sema *s, kj_tarray *a, kj_texpr **index);
 
 /* ---- load.c ---- */
 
