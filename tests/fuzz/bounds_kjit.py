@@ -1,4 +1,5 @@
-"""kjit as a library: modules, arrays over Python's memory, launches that may fail."""
+"""kjit as a library: modules, arrays over Python's memory, launches that may fail. What is of kjit.h here, its structures
+and numbers, is compared with it by layouts.py."""
 import ctypes as c
 import os
 import re
@@ -7,15 +8,14 @@ import struct
 TYPES = {"bool": 0, "i8": 1, "i16": 2, "i32": 3, "i64": 4, "u8": 5, "u16": 6, "u32": 7, "u64": 8, "f32": 9, "f64": 10}
 FORMATS = {"bool": "?", "i8": "b", "i16": "h", "i32": "i", "i64": "q", "u8": "B", "u16": "H", "u32": "I", "u64": "Q",
            "f32": "f", "f64": "d"}
-STATUS_FAULT, STATUS_LAUNCH = 8, 7
 TOLD = re.compile(r":(\d+):\d+: error: index (-?\d+) is outside of '([^']*)', (?:which|whose axis (\d+)) has (\d+) "
                   r"elements? \(block (\(.*?\)), thread (\(.*?\))\)")
 
 
 class ContextOptions(c.Structure):
-    _fields_ = [("device", c.c_char_p), ("workers", c.c_int), ("cache", c.c_char_p), ("count", c.c_int),
-                ("ratio", c.c_double), ("allocator", c.c_void_p), ("cancellable", c.c_int), ("max_expressions", c.c_int),
-                ("limits", c.c_void_p), ("untrusted", c.c_int)]
+    _fields_ = [("device", c.c_char_p), ("workers", c.c_int), ("cache", c.c_char_p), ("max_pending_count", c.c_int),
+                ("max_pending_ratio", c.c_double), ("allocator", c.c_void_p), ("cancellable", c.c_int),
+                ("max_expressions", c.c_int), ("limits", c.c_void_p), ("untrusted", c.c_int)]
 
 
 class CompileOptions(c.Structure):
@@ -26,7 +26,7 @@ class CompileOptions(c.Structure):
 
 
 class Config(c.Structure):
-    _fields_ = [("grid", c.c_int64 * 3), ("block", c.c_int64 * 3), ("stream", c.c_void_p), ("timeout", c.c_double)]
+    _fields_ = [("grid", c.c_int64 * 3), ("block", c.c_int64 * 3), ("stream", c.c_void_p), ("timeout_ms", c.c_double)]
 
 
 class Value(c.Union):
@@ -38,6 +38,12 @@ class Arg(c.Structure):
 
 
 ARRAY, INT, FLOAT, BOOL, UINT = 0, 1, 2, 3, 8
+HOST, UNOPTIMISED = 0, -1
+
+STRUCTURES = {"kjit_context_options": ContextOptions, "kjit_compile_options": CompileOptions, "kjit_config": Config,
+              "kjit_arg": Arg}
+NUMBERS = {"KJIT_ARG_ARRAY": ARRAY, "KJIT_ARG_INT": INT, "KJIT_ARG_FLOAT": FLOAT, "KJIT_ARG_BOOL": BOOL, "KJIT_ARG_UINT": UINT,
+           "KJIT_HOST": HOST, "KJIT_UNOPTIMISED": UNOPTIMISED, **{"KJIT_" + t.upper(): n for t, n in TYPES.items()}}
 
 
 class Failed(Exception):
@@ -61,7 +67,7 @@ class Kjit:
         return (self.lib.kjit_last_error(context) or b"").decode("utf-8", "replace")
 
     def module(self, context, text, options):
-        given = CompileOptions(opt_level=options["level"] or -1, no_contract=1, verify=1, warn=b"off",
+        given = CompileOptions(opt_level=options["level"] or UNOPTIMISED, no_contract=1, verify=1, warn=b"off",
                                cpu=options["cpu"] and options["cpu"].encode())
         found, source = c.c_void_p(), text.encode()
         if self.lib.kjit_module_compile(context, b"program.knl", source, c.c_size_t(len(source)), c.byref(given),
@@ -72,7 +78,7 @@ class Kjit:
     def wrap(self, context, address, dtype, shape, strides):
         n, found = len(shape), c.c_void_p()
         if self.lib.kjit_array_wrap(context, c.c_void_p(address), dtype, n, (c.c_int64 * n)(*shape),
-                                    (c.c_int64 * n)(*strides), 0, c.byref(found)):
+                                    (c.c_int64 * n)(*strides), HOST, c.byref(found)):
             raise Failed(self.error(context))
         return found
 
