@@ -146,7 +146,8 @@ class Runs:
         """Output, errors, status and the double's report."""
         words, extra, _ = scenario
         report = self.folder / name
-        env = dict(os.environ, KJIT_CUDA_DRIVER=self.driver, KJIT_DOUBLE_REPORT=str(report), **extra)
+        env = dict(os.environ, KJIT_CUDA_DRIVER=self.driver, KJIT_DOUBLE_REPORT=str(report),
+                   KJIT_CACHE_DIR=str(self.folder / "cache"), **extra) # a thousand runs of the same kernels
         if fail:
             env["KJIT_DOUBLE_SEED"] = str(zlib.crc32(fail.encode()) % 1000)  # each in another order, always the same
             env["KJIT_DOUBLE_FAIL"] = ",".join(filter(None, (extra.get("KJIT_DOUBLE_FAIL"), fail)))

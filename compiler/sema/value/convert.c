@@ -219,6 +219,17 @@ static kj_texpr *wrapped(kj_sema *s, const kj_branch *b, kj_texpr *value, kj_spa
     return e;
 }
 
+/* A literal behind statements has no type either: it is a choice of that literal alone, so that something is left
+ * to come after them. */
+static kj_operand choice_of_one(kj_sema *s, kj_operand v)
+{
+    kj_operand out = {.kind = KJ_V_CHOICE, .span = v.span};
+    out.u.choice.test = kj_te_bool(s, true, v.span);
+    out.u.choice.arms = KJ_NEW_ARRAY(s->arena, kj_operand, 2);
+    out.u.choice.arms[0] = out.u.choice.arms[1] = v;
+    return out;
+}
+
 /* The outermost condition of a choice comes after the statements; with them, which of the alternatives
  * it is, where there are more than two: into *which, a variable to be declared around the branch. */
 static kj_operand wrapped_choice(kj_sema *s, const kj_branch *b, kj_operand v, kj_span span,
@@ -242,10 +253,10 @@ kj_operand kj_branch_close(kj_sema *s, kj_branch *b, kj_operand v, kj_span span)
                                       "a barrier is reached only under a condition here");
         kj_hint(s->diag, m, "let it stand before, as in: let v = f(x)");
         v = kj_no_value(span);
-    } else if (wrap && v.kind == KJ_V_CHOICE) {
+    } else if (wrap && kj_is_untyped(&v)) {
+        if (v.kind == KJ_V_LITERAL)
+            v = choice_of_one(s, v);
         v = wrapped_choice(s, b, v, span, &which);
-    } else if (wrap) {
-        v = kj_settle(s, v);
     }
     if (wrap && v.kind == KJ_V_SCALAR)
         v = kj_scalar(wrapped(s, b, v.u.scalar.e, span));
