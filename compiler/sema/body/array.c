@@ -124,33 +124,33 @@ static bool select_slice(kj_sema *s, const kj_expr *e, const kj_tarray *base, in
                          selection *out)
 {
     const kj_expr *start = e->u.slice.start, *stop = e->u.slice.stop;
-    kj_value step = kj_int(KJ_I64, 1);
+    int64_t step = 1;
     out->whole = !start && !stop && !e->u.slice.step;
-    if (e->u.slice.step && !kj_expr_const(s, e->u.slice.step, KJ_I64, "a slice's step", &step))
+    if (e->u.slice.step && !kj_integer_const(s, e->u.slice.step, "a slice's step", &step))
         return false;
-    if (step.i == 0) {
+    if (step == 0) {
         kj_sema_error(s, e->u.slice.step->span, KJ_RULE_SLICE_STEP, "a slice's step is not 0");
         return false;
     }
-    if (step.i > KJ_MOST_EXTENT || step.i < -KJ_MOST_EXTENT) /* longer than any axis */
-        step.i = step.i < 0 ? -KJ_MOST_EXTENT : KJ_MOST_EXTENT;
+    if (step > KJ_MOST_EXTENT || step < -KJ_MOST_EXTENT) /* longer than any axis */
+        step = step < 0 ? -KJ_MOST_EXTENT : KJ_MOST_EXTENT;
     kj_texpr *extent = base->shape[axis];
     kj_texpr *first = kj_te_i64(s, 0, e->span), *none = kj_te_i64(s, -1, e->span);
-    kj_texpr *last = step.i < 0 ? kj_i64_sub(s, extent, kj_te_i64(s, 1, e->span), e->span) : NULL;
-    out->step = step.i;
-    out->start = start ? slice_bound(s, start, base, axis) : step.i < 0 ? last : first;
-    out->stop = stop ? slice_bound(s, stop, base, axis) : step.i < 0 ? none : extent;
+    kj_texpr *last = step < 0 ? kj_i64_sub(s, extent, kj_te_i64(s, 1, e->span), e->span) : NULL;
+    out->step = step;
+    out->start = start ? slice_bound(s, start, base, axis) : step < 0 ? last : first;
+    out->stop = stop ? slice_bound(s, stop, base, axis) : step < 0 ? none : extent;
     if (!out->start || !out->stop)
         return false;
-    if (start && step.i < 0)
+    if (start && step < 0)
         out->start = kj_hold(
             s, kj_i64_max(s, kj_i64_min(s, out->start, last, e->span), none, e->span), "start");
     else if (start && kj_least(s, out->start) < 0)
         out->start = kj_hold(s, kj_i64_max(s, out->start, first, e->span), "start");
     if (stop)
-        out->stop = step.i < 0 ? kj_i64_max(s, out->stop, none, e->span)
+        out->stop = step < 0 ? kj_i64_max(s, out->stop, none, e->span)
                                : kj_i64_min(s, out->stop, extent, e->span);
-    if (stop && step.i > 0 && kj_least(s, out->stop) < 0) /* so that lengths do not wrap */
+    if (stop && step > 0 && kj_least(s, out->stop) < 0) /* so that lengths do not wrap */
         out->stop = kj_i64_max(s, out->stop, first, e->span);
     return true;
 }

@@ -19,6 +19,8 @@ kj_operand kj_expr_untyped(kj_sema *s, const kj_expr *e, kj_dtype want);
 void kj_expr_list(kj_sema *s, const kj_expr *e, kj_operand *out, int n);
 /* A constant of the type (any when KJ_VOID: then literals stay); false after an error. */
 bool kj_expr_const(kj_sema *s, const kj_expr *e, kj_dtype type, const char *what, kj_value *out);
+/* Of any type of integers. */
+bool kj_integer_const(kj_sema *s, const kj_expr *e, const char *what, int64_t *out);
 kj_operand kj_symbol_value(kj_sema *s, kj_symbol *sym, kj_span span);
 /* The symbol that an expression names, dotted builtins included; NULL when it is no name
  * (nothing is reported). */

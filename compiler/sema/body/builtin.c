@@ -124,19 +124,19 @@ static kj_operand grid_call(kj_sema *s, const kj_expr *e, bool size)
 {
     const kj_expr *arg = e->u.call.args;
     const char *name = size ? "gridsize" : "grid";
-    kj_value n;
+    int64_t n;
     if (!arg || arg->next)
         return kj_arity_error(s, e, name, "(n) with n = 1, 2 or 3", 1, 1);
-    if (!kj_expr_const(s, arg, KJ_I64,
-                       kj_arena_printf(s->diag->arena, "the argument of '%s'", name), &n))
+    if (!kj_integer_const(s, arg,
+                          kj_arena_printf(s->diag->arena, "the argument of '%s'", name), &n))
         return kj_no_value(e->span);
-    if (n.i < 1 || n.i > 3) {
+    if (n < 1 || n > 3) {
         kj_sema_error(s, arg->span, KJ_RULE_GRID_AXES, "a grid has 1, 2 or 3 axes, not %lld",
-                      (long long)n.i);
+                      (long long)n);
         return kj_no_value(e->span);
     }
     kj_operand *items = KJ_NEW_ARRAY(s->arena, kj_operand, 3);
-    for (int i = 0; i < (int)n.i; i++) {
+    for (int i = 0; i < (int)n; i++) {
         kj_texpr *dim = kj_te_index(s, KJ_BLOCK_DIM, i, e->span);
         kj_texpr *blocks = kj_te_index(s, size ? KJ_GRID_DIM : KJ_BLOCK_IDX, i, e->span);
         kj_texpr *at = kj_i64_mul(s, blocks, dim, e->span);
@@ -144,9 +144,9 @@ static kj_operand grid_call(kj_sema *s, const kj_expr *e, bool size)
             at = kj_te_binary(s, KJ_OP_ADD, at, kj_te_index(s, KJ_THREAD_IDX, i, e->span), e->span);
         items[i] = kj_scalar(at);
     }
-    if (n.i == 1)
+    if (n == 1)
         return items[0];
-    return kj_tuple(items, (int)n.i, NULL, e->span);
+    return kj_tuple(items, (int)n, NULL, e->span);
 }
 
 /* ---- The rest ---- */

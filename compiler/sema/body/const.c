@@ -135,14 +135,14 @@ static kj_dtype inferred(const filling *f)
 bool kj_extent_of(kj_sema *s, const kj_type_ref *ref, const kj_expr *e, int64_t *out)
 {
     kj_scope *scope = s->scope;
-    kj_value v;
+    int64_t n = 0;
     s->scope = ref->file ? ref->file->scope : scope;
-    bool known = kj_expr_const(s, e, KJ_I64, "an extent", &v);
+    bool known = kj_integer_const(s, e, "an extent", &n);
     s->scope = scope;
-    if (known && v.i < 1)
+    if (known && n < 1)
         kj_sema_error(s, e->span, KJ_RULE_EXTENT, "an extent is at least 1, not %lld",
-                      (long long)v.i);
-    *out = known ? v.i : 0;
+                      (long long)n);
+    *out = known ? n : 0;
     return *out >= 1;
 }
 

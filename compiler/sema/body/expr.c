@@ -405,27 +405,35 @@ kj_operand kj_expr_untyped(kj_sema *s, const kj_expr *e, kj_dtype want)
     return kj_no_value(e->span);
 }
 
-bool kj_expr_const(kj_sema *s, const kj_expr *e, kj_dtype type, const char *what, kj_value *out)
+/* A scalar or literal that is known; false after an error. */
+static bool known_value(kj_sema *s, const kj_expr *e, kj_dtype type, const char *what, kj_operand *v)
 {
     kj_sink sink;
     kj_sink_open(s, &sink);
-    kj_operand v = kj_expr_value(s, e, type);
+    *v = kj_expr_value(s, e, type);
     bool extra = kj_sink_close(s, &sink) != NULL;
-    if (v.kind == KJ_V_ERROR || (kj_is_aggregate(&v) && type != KJ_VOID)) {
-        kj_coerce(s, v, type, what);
+    if (v->kind == KJ_V_ERROR || (kj_is_aggregate(v) && type != KJ_VOID)) {
+        kj_coerce(s, *v, type, what);
         return false;
     }
-    if (v.kind == KJ_V_TUPLE && !v.u.tuple.of) {
+    if (v->kind == KJ_V_TUPLE && !v->u.tuple.of) {
         kj_sema_error(s, e->span, KJ_RULE_TYPE_MISMATCH, "%s is one value, not %s", what,
-                      kj_describe(s, &v));
+                      kj_describe(s, v));
         return false;
     }
-    if (extra || !kj_is_constant(&v)) {
-        kj_message *m = kj_sema_error(s, e->span, KJ_RULE_NEEDS_CONSTANT,
-                                      "%s must be known at compile time", what);
-        kj_hint(s->diag, m, "literals, constants and const parameters are");
+    if (!extra && kj_is_constant(v))
+        return true;
+    kj_message *m = kj_sema_error(s, e->span, KJ_RULE_NEEDS_CONSTANT,
+                                  "%s must be known at compile time", what);
+    kj_hint(s->diag, m, "literals, constants and const parameters are");
+    return false;
+}
+
+bool kj_expr_const(kj_sema *s, const kj_expr *e, kj_dtype type, const char *what, kj_value *out)
+{
+    kj_operand v;
+    if (!known_value(s, e, type, what, &v))
         return false;
-    }
     if (type != KJ_VOID) {
         kj_texpr *c = kj_coerce(s, v, type, what);
         if (c)
@@ -434,6 +442,20 @@ bool kj_expr_const(kj_sema *s, const kj_expr *e, kj_dtype type, const char *what
     }
     *out = v.kind == KJ_V_LITERAL ? v.u.literal : v.u.scalar.e->u.value;
     return true;
+}
+
+bool kj_integer_const(kj_sema *s, const kj_expr *e, const char *what, int64_t *out)
+{
+    kj_operand v;
+    if (!known_value(s, e, KJ_I64, what, &v))
+        return false;
+    bool integer = v.kind == KJ_V_SCALAR && kj_is_int(v.u.scalar.e->type);
+    kj_texpr *c = integer && kj_value_fits(v.u.scalar.e->u.value, KJ_I64)
+                      ? kj_te_convert(s, v.u.scalar.e, KJ_I64, v.span)
+                      : kj_coerce(s, v, KJ_I64, what);
+    if (c)
+        *out = c->u.value.i;
+    return c != NULL;
 }
 
 kj_dtype kj_dtype_argument(kj_sema *s, const kj_expr *e)

@@ -10,13 +10,13 @@ enum { ARRAY_ALIGN = 64 };
 
 static bool check_alignment(kj_sema *s, const kj_expr *e)
 {
-    kj_value v;
-    if (!kj_expr_const(s, e, KJ_I32, "an alignment", &v))
+    int64_t n;
+    if (!kj_integer_const(s, e, "an alignment", &n))
         return false;
-    if (v.i >= 1 && v.i <= ARRAY_ALIGN && (v.i & (v.i - 1)) == 0)
+    if (n >= 1 && n <= ARRAY_ALIGN && (n & (n - 1)) == 0)
         return true;
     kj_sema_error(s, e->span, KJ_RULE_ALIGNMENT,
-                  "an alignment is a power of two up to %d, not %lld", ARRAY_ALIGN, (long long)v.i);
+                  "an alignment is a power of two up to %d, not %lld", ARRAY_ALIGN, (long long)n);
     return false;
 }
 

@@ -11,14 +11,14 @@
 /* An attribute's number, from 1 to `most`; false after an error that says so with `range`. */
 static bool read_number(kj_sema *s, const kj_expr *arg, int most, const char *range, int *out)
 {
-    kj_value v;
-    if (!kj_expr_const(s, arg, KJ_I32, "this number", &v))
+    int64_t n;
+    if (!kj_integer_const(s, arg, "this number", &n))
         return false;
-    if (v.i < 1 || v.i > most) {
-        kj_sema_error(s, arg->span, KJ_RULE_ATTRIBUTE, "%s, not %lld", range, (long long)v.i);
+    if (n < 1 || n > most) {
+        kj_sema_error(s, arg->span, KJ_RULE_ATTRIBUTE, "%s, not %lld", range, (long long)n);
         return false;
     }
-    *out = (int)v.i;
+    *out = (int)n;
     return true;
 }
 
