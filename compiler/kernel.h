@@ -238,7 +238,8 @@ enum kj_watch_flags {
     KJ_WATCH_LOCAL =
         128, /* `at` is KJ_WATCH_OWN(array), and bytes from the array's begin are added */
     KJ_WATCH_SIZE_AT = 8,
-    KJ_WATCH_GUESS = 1024, /* a load: of what an atomic.cas on the array then expects */
+    KJ_WATCH_GUESS =
+        1024, /* a load: of what an atomic.cas on the array then expects, or by one that found another value */
 };
 #define KJ_WATCH_OWN(array) ((int64_t)(array) << 40)
 #define KJ_WATCH_SIZE(flags) ((flags) >> KJ_WATCH_SIZE_AT & 3)

@@ -305,10 +305,14 @@ static kj_tile lower_atomic(kj_lower *lo, const kj_texpr *e, kj_mask m, bool use
         args[i] = kj_lower_expr(lo, e->u.atomic.args[i], m);
     if (kj_is_replayed(lo, e->u.atomic.array)) /* nobody asks for its value (analysis/replay.c) */
         return kj_tile_scalar(e->type, LLVMConstNull(lo->types[e->type]));
-    bool orders = e->u.atomic.id == KJ_BI_ATOMIC_CAS || e->u.atomic.id == KJ_BI_ATOMIC_EXCH;
-    kj_watch_access(lo, e->u.atomic.array, &at, KJ_WATCH_ATOMIC | (orders ? KJ_WATCH_ORDERS : 0),
-                    NULL, m);
-    return kj_lower_atomic(lo, e, &at, args, m, used);
+    bool exch = e->u.atomic.id == KJ_BI_ATOMIC_EXCH, cas = e->u.atomic.id == KJ_BI_ATOMIC_CAS;
+    if (!cas)
+        kj_watch_access(lo, e->u.atomic.array, &at, KJ_WATCH_ATOMIC | (exch ? KJ_WATCH_ORDERS : 0),
+                        NULL, m);
+    kj_tile was = kj_lower_atomic(lo, e, &at, args, m, used || (cas && lo->watch));
+    if (cas)
+        kj_watch_cas(lo, e->u.atomic.array, &at, was, args[0], m);
+    return was;
 }
 
 void kj_lower_effect(kj_lower *lo, const kj_texpr *e, kj_mask m)

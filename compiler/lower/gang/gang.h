@@ -76,6 +76,9 @@ void kj_watch_begun(kj_lower *lo, const kj_tarray *a, kj_mask m);
 /* stored: the value, of a store. */
 void kj_watch_access(kj_lower *lo, const kj_tarray *a, const kj_access *at, uint32_t flags,
                      const kj_tile *stored, kj_mask m);
+/* Once it is done: what was in memory, and what was expected. */
+void kj_watch_cas(kj_lower *lo, const kj_tarray *a, const kj_access *at, kj_tile was,
+                  kj_tile expected, kj_mask m);
 void kj_watch_fence(kj_lower *lo, kj_builtin id, kj_mask m);
 void kj_watch_warp(kj_lower *lo, kj_builtin id, const kj_tile *args, kj_mask m);
 

@@ -85,9 +85,12 @@ static LLVMValueRef lanes_of(kj_lower *lo, int row, kj_mask m)
 {
     const int64_t *block = lo->kernel->block;
     int64_t threads = block[0] * block[1] * block[2];
-    if (is_of_block(lo))
-        return kj_i64(lo, threads >= 63 ? INT64_MAX : ((int64_t)1 << threads) - 1);
-    return kj_row_bits(lo, m, row);
+    LLVMValueRef bits = kj_row_bits(lo, m, row);
+    if (!is_of_block(lo))
+        return bits;
+    LLVMValueRef all = kj_i64(lo, threads >= 63 ? INT64_MAX : ((int64_t)1 << threads) - 1);
+    return LLVMBuildSelect(lo->b, LLVMBuildICmp(lo->b, LLVMIntNE, bits, kj_i64(lo, 0), ""), all,
+                           kj_i64(lo, 0), "");
 }
 
 static LLVMValueRef offset_of(kj_lower *lo, const kj_tile *t, int row)
@@ -157,6 +160,29 @@ void kj_watch_access(kj_lower *lo, const kj_tarray *a, const kj_access *at, uint
         args[7] = stored_bits(lo, stored);
         watch_row(lo, at, t, base, row, args);
     }
+}
+
+static kj_tile bits_of(kj_lower *lo, kj_tile t)
+{
+    int size = kj_types[t.type].size;
+    return kj_is_float(t.type) ? kj_tile_recast(lo, t,
+                                                size == 2   ? KJ_U16
+                                                : size == 4 ? KJ_U32
+                                                            : KJ_U64)
+                               : t;
+}
+
+/* One that finds another value reads it, whatever other atomics do. */
+void kj_watch_cas(kj_lower *lo, const kj_tarray *a, const kj_access *at, kj_tile was,
+                  kj_tile expected, kj_mask m)
+{
+    if (!lo->watch || !a->watch)
+        return;
+    kj_mask found =
+        kj_mask_of(kj_tile_binary(lo, KJ_OP_EQ, bits_of(lo, was), bits_of(lo, expected)));
+    kj_watch_access(lo, a, at, KJ_WATCH_ATOMIC | KJ_WATCH_ORDERS, NULL, kj_mask_and(lo, m, found));
+    kj_watch_access(lo, a, at, KJ_WATCH_LOAD | KJ_WATCH_ORDERS | KJ_WATCH_GUESS, NULL,
+                    kj_mask_andnot(lo, m, found));
 }
 
 void kj_watch_begun(kj_lower *lo, const kj_tarray *a, kj_mask m)

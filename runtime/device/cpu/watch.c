@@ -246,6 +246,8 @@ static inline void access_cell(watch *w, cell *c, const side *now, uintptr_t at,
         compare_cell(w, c, now, value);
     if (kind == KJ_WATCH_LOAD) {
         keep(w, &c->loads, now);
+        if (w->races && now->flags & KJ_WATCH_ORDERS)
+            kj_watch_meet(w, now->thread, c, now->flags);
     } else if (kind == KJ_WATCH_STORE) {
         if (w->races && !local)
             keep_store(w, c, now, value);
@@ -309,7 +311,7 @@ static void access_row(watch *w, const row *r, uint64_t value)
     side now = {r->site, r->flags, w->block, r->thread};
     spot s = {0, NULL};
     uint64_t lanes = r->lanes;
-    bool atomic = (r->flags & KJ_WATCH_KIND) == KJ_WATCH_ATOMIC;
+    bool atomic = (r->flags & KJ_WATCH_KIND) == KJ_WATCH_ATOMIC || r->flags & KJ_WATCH_ORDERS;
     if (r->stride == 0 && !atomic && !(r->flags & KJ_WATCH_LOCAL)) /* two of them stand for all */
         lanes = (lanes & -lanes) | (uint64_t)1 << (63 - __builtin_clzll(lanes));
     for (; lanes; lanes &= lanes - 1) {
@@ -353,7 +355,7 @@ static bool are_set(const watch *w, const page *p, uint32_t flags, uintptr_t fro
 static bool waits(watch *w, const row *r)
 {
     if (!w->races || w->fences || w->warps || !(r->flags & KJ_WATCH_SHARED) ||
-        (r->flags & KJ_WATCH_KIND) != KJ_WATCH_LOAD || r->stride < 0)
+        (r->flags & (KJ_WATCH_KIND | KJ_WATCH_ORDERS)) != KJ_WATCH_LOAD || r->stride < 0)
         return false;
     int first = __builtin_ctzll(r->lanes), last = 63 - __builtin_clzll(r->lanes);
     int64_t size = (int64_t)1 << KJ_WATCH_SIZE(r->flags);
