@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 
 #include "bench.h"
@@ -18,21 +17,12 @@ static _Noreturn void die(const char *what, const char *why)
     exit(1);
 }
 
-/* All elements are small numbers: half of one, or a byte. */
-static void *allocate(const bench_buffer *b)
+static void *allocate(const bench_case *c, int i)
 {
-    const size_t page = (size_t)1 << 21, size = (bench_bytes(b) + page - 1) / page * page;
-    void *p = aligned_alloc(page, size);
+    void *p = bench_allocate(bench_bytes(&c->buffers[i]));
     if (p == NULL)
         die("arrays", "out of memory");
-    madvise(p, size, MADV_HUGEPAGE); /* only advice */
-    memset(p, 0, size);
-    for (int64_t i = 0; i < bench_elements(b); i++) {
-        if (b->dtype == KJIT_F32)
-            ((float *)p)[i] = 0.5F;
-        else if (b->dtype == KJIT_U8)
-            ((uint8_t *)p)[i] = (uint8_t)(i * 40503 >> 8);
-    }
+    bench_fill_buffer(c, i, p);
     return p;
 }
 
@@ -61,7 +51,7 @@ static costs run_case(const bench_case *c, bench_side *sides, int rounds)
     void *data[MAX_BUFFERS] = {NULL};
     double least[SIDES] = {INFINITY, INFINITY, INFINITY};
     for (int i = 0; i < MAX_BUFFERS && bench_elements(&c->buffers[i]) > 0; i++)
-        data[i] = allocate(&c->buffers[i]);
+        data[i] = allocate(c, i);
     for (int i = 0; i < SIDES; i++) {
         if (!sides[i].prepare(&sides[i], c, data))
             die(c->name, sides[i].why);

@@ -13,6 +13,8 @@ typedef struct state {
     kjit_module *mod;
     kjit_array *arrays[MAX_BUFFERS];
     const bench_case *current;
+    int nstages;
+    char kernels[MAX_STAGES][NAME_SIZE];
     kjit_config configs[MAX_STAGES];
     kjit_arg args[MAX_STAGES][MAX_ARGS];
 } state;
@@ -28,8 +30,16 @@ static bool bind_buffers(bench_side *self, const bench_case *c, void *const *dat
     state *s = self->state;
     for (int i = 0; i < MAX_BUFFERS && bench_elements(&c->buffers[i]) > 0; i++) {
         const bench_buffer *b = &c->buffers[i];
-        const int ndim = b->shape[1] > 0 ? 2 : 1;
-        if (kjit_array_wrap(s->ctx, data[i], b->dtype, ndim, b->shape, NULL, KJIT_DEVICE,
+        kjit_dtype dtype = b->dtype;
+        int ndim = 0;
+        while (ndim < MAX_AXES && b->shape[ndim] > 0)
+            ndim++;
+        if (b->record != NULL) {
+            ndim--;
+            if (kjit_module_record(s->mod, b->record, &dtype) != KJIT_OK)
+                return fail(self, kjit_last_error(s->ctx));
+        }
+        if (kjit_array_wrap(s->ctx, data[i], dtype, ndim, b->shape, NULL, KJIT_DEVICE,
                             &s->arrays[i]) != KJIT_OK)
             return fail(self, kjit_last_error(s->ctx));
     }
@@ -40,6 +50,8 @@ static kjit_arg bind_arg(const state *s, const bench_case *c, char what)
 {
     switch (what) {
     case 'n': return kjit_arg_i64(c->size);
+    case 'h': return kjit_arg_i64(c->size / 2);
+    case 'q': return kjit_arg_i64(c->size / 4);
     case 'l': return kjit_arg_i64(256);
     case 'a': return kjit_arg_f64(0.5);
     default: return kjit_arg_array(s->arrays[what - '0']);
@@ -50,24 +62,26 @@ static bool prepare(bench_side *self, const bench_case *c, void *const *data)
 {
     state *s = self->state;
     s->ctx = c->single ? s->one : s->all;
-    char path[512];
+    char path[512], source[NAME_SIZE];
     size_t size;
-    snprintf(path, sizeof path, "%s/kernels/%s.knl", s->dir, c->source);
+    snprintf(path, sizeof path, "%s/kernels/%s.knl", s->dir, bench_source(c, source));
     char *text = bench_file(path, &size, self->why);
     if (text == NULL)
         return false;
     const kjit_status status = kjit_module_compile(
-        s->ctx, c->source, text, strlen(text), &(kjit_compile_options){.check = s->check}, &s->mod);
+        s->ctx, source, text, strlen(text), &(kjit_compile_options){.check = s->check}, &s->mod);
     free(text);
     if (status != KJIT_OK)
         return fail(self, s->mod != NULL ? kjit_module_log(s->mod) : kjit_last_error(s->ctx));
     if (!bind_buffers(self, c, data))
         return false;
     s->current = c;
-    for (int i = 0; i < MAX_STAGES && c->stages[i].kernel != NULL; i++) {
+    s->nstages = bench_stages(c);
+    for (int i = 0; i < bench_stages(c); i++) {
         const bench_stage *stage = &c->stages[i];
-        s->configs[i] = (kjit_config){.grid = {stage->grid[0], stage->grid[1]},
-                                      .block = {stage->block[0], stage->block[1]}};
+        bench_kernel(c, i, s->kernels[i]);
+        s->configs[i] = (kjit_config){.grid = {stage->grid[0], stage->grid[1], stage->grid[2]},
+                                      .block = {stage->block[0], stage->block[1], stage->block[2]}};
         for (int j = 0; stage->args[j] != '\0'; j++)
             s->args[i][j] = bind_arg(s, c, stage->args[j]);
     }
@@ -78,12 +92,11 @@ static bool run(bench_side *self)
 {
     state *s = self->state;
     const bench_case *c = s->current;
-    for (int i = 0; i < MAX_STAGES && c->stages[i].kernel != NULL; i++) {
-        const bench_stage *stage = &c->stages[i];
-        if (kjit_launch(s->mod, stage->kernel, &s->configs[i], s->args[i],
-                        (int)strlen(stage->args)) != KJIT_OK)
-            return fail(self, kjit_last_error(s->ctx));
-    }
+    for (int turn = 0; turn < (c->repeat > 0 ? c->repeat : 1); turn++)
+        for (int i = 0; i < s->nstages; i++)
+            if (kjit_launch(s->mod, s->kernels[i], &s->configs[i], s->args[i],
+                            (int)strlen(c->stages[i].args)) != KJIT_OK)
+                return fail(self, kjit_last_error(s->ctx));
     return true;
 }
 

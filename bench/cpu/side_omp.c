@@ -13,12 +13,14 @@ typedef struct state {
     omp_entry *entry;
     void *const *data;
     int64_t size;
+    int repeat;
 } state;
 
 static bool prepare(bench_side *self, const bench_case *c, void *const *data)
 {
     state *s = self->state;
-    void *symbol = dlsym(s->object, c->omp);
+    char name[NAME_SIZE];
+    void *symbol = dlsym(s->object, bench_function(c, name));
     if (symbol == NULL) {
         snprintf(self->why, sizeof self->why, "%s", dlerror());
         return false;
@@ -27,13 +29,15 @@ static bool prepare(bench_side *self, const bench_case *c, void *const *data)
            sizeof symbol); /* ISO C has no cast from an object to a function pointer */
     s->data = data;
     s->size = c->size;
+    s->repeat = c->repeat > 0 ? c->repeat : 1;
     return true;
 }
 
 static bool run(bench_side *self)
 {
     const state *s = self->state;
-    s->entry(s->data, s->size);
+    for (int turn = 0; turn < s->repeat; turn++)
+        s->entry(s->data, s->size);
     return true;
 }
 

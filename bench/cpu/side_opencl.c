@@ -60,9 +60,9 @@ static bool find_device(bench_side *self, state *s)
 static bool build(bench_side *self, const bench_case *c)
 {
     state *s = self->state;
-    char path[512];
+    char path[512], name[NAME_SIZE];
     size_t size;
-    snprintf(path, sizeof path, "%s/opencl/%s.cl", s->dir, c->source);
+    snprintf(path, sizeof path, "%s/opencl/%s.cl", s->dir, bench_source(c, name));
     char *text = bench_file(path, &size, self->why);
     if (text == NULL)
         return false;
@@ -78,10 +78,10 @@ static bool build(bench_side *self, const bench_case *c)
                                   self->why, NULL);
         return false;
     }
-    for (int i = 0; i < MAX_STAGES && c->stages[i].kernel != NULL; i++) {
-        s->kernels[i] = s->cl.CreateKernel(s->program, c->stages[i].kernel, &code);
+    for (int i = 0; i < bench_stages(c); i++) {
+        s->kernels[i] = s->cl.CreateKernel(s->program, bench_kernel(c, i, name), &code);
         if (code != CL_SUCCESS)
-            return fail(self, c->stages[i].kernel, code);
+            return fail(self, name, code);
     }
     return true;
 }
@@ -113,9 +113,9 @@ static bool prepare(bench_side *self, const bench_case *c, void *const *data)
         if (code != CL_SUCCESS)
             return fail(self, "clCreateBuffer", code);
     }
-    for (int i = 0; i < MAX_STAGES && c->stages[i].kernel != NULL; i++) {
+    for (int i = 0; i < bench_stages(c); i++) {
         const bench_stage *stage = &c->stages[i];
-        const char *args = stage->cl_args != NULL ? stage->cl_args : stage->args;
+        const char *args = stage->cl_args;
         for (uint32_t j = 0; args[j] != '\0'; j++) {
             code = bind_arg(s, stage, s->kernels[i], j, args[j]);
             if (code != CL_SUCCESS)
@@ -129,7 +129,7 @@ static bool run(bench_side *self)
 {
     state *s = self->state;
     const bench_case *c = s->current;
-    for (int i = 0; i < MAX_STAGES && c->stages[i].kernel != NULL; i++) {
+    for (int i = 0; i < bench_stages(c); i++) {
         const bench_stage *stage = &c->stages[i];
         const size_t local[2] = {(size_t)stage->block[0],
                                  stage->block[1] > 0 ? (size_t)stage->block[1] : 1};

@@ -1,4 +1,4 @@
-/* Functions of an array's elements by the C library, one after the other on one thread. */
+/* Functions of an array's elements by the C library, one after the other on one thread: map.c has those that are vectors. */
 #include <math.h>
 
 #include "omp.h"
@@ -7,6 +7,7 @@ void omp_exp(void *const *buffer, int64_t n)
 {
     const float *restrict x = buffer[0];
     float *restrict out = buffer[1];
+#pragma clang loop vectorize(disable)
     for (int64_t i = 0; i < n; i++)
         out[i] = expf(20.0F * x[i] - 10.0F);
 }
@@ -15,6 +16,7 @@ void omp_tanh(void *const *buffer, int64_t n)
 {
     const float *restrict x = buffer[0];
     float *restrict out = buffer[1];
+#pragma clang loop vectorize(disable)
     for (int64_t i = 0; i < n; i++)
         out[i] = tanhf(8.0F * x[i] - 4.0F);
 }
@@ -23,6 +25,7 @@ void omp_sin(void *const *buffer, int64_t n)
 {
     const float *restrict x = buffer[0];
     float *restrict out = buffer[1];
+#pragma clang loop vectorize(disable)
     for (int64_t i = 0; i < n; i++)
         out[i] = sinf(20.0F * x[i] - 10.0F);
 }
@@ -32,6 +35,7 @@ void omp_pow(void *const *buffer, int64_t n)
     const float *restrict x = buffer[0];
     const float *restrict y = buffer[1];
     float *restrict out = buffer[2];
+#pragma clang loop vectorize(disable)
     for (int64_t i = 0; i < n; i++)
         out[i] = powf(10.0F * x[i], 8.0F * y[i] - 4.0F);
 }
