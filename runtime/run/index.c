@@ -11,19 +11,31 @@ typedef struct axis_range {
     int64_t start, stop, step;
 } axis_range;
 
-static bool integer(kj_run *r, const kj_expr *e, const char *what, int64_t *out)
+static bool whole_number(kj_run *r, const kj_expr *e, const char *what, kj_rvalue *out)
 {
-    kj_rvalue v;
-    if (!kj_run_eval(r, e, &v))
+    if (!kj_run_eval(r, e, out))
         return false;
-    if (v.kind != KJ_R_INT) {
-        kj_run_fail(r, KJIT_TYPE, e->span, "%s is an int, not %s", what, kj_run_kind_name(v));
-        return v.kind == KJ_R_FLOAT
+    if (out->kind != KJ_R_INT) {
+        kj_run_fail(r, KJIT_TYPE, e->span, "%s is an int, not %s", what, kj_run_kind_name(*out));
+        return out->kind == KJ_R_FLOAT
                    ? kj_run_hint(r, "int(x) is a float's integer part; // divides to an int")
                    : false;
     }
-    *out = v.dtype == KJIT_U64 ? INT64_MAX : v.u.i;
     return true;
+}
+
+/* As far as axes go. */
+static int64_t bounded(kj_rvalue v)
+{
+    return v.dtype == KJIT_U64 ? INT64_MAX : v.u.i;
+}
+
+static bool integer(kj_run *r, const kj_expr *e, const char *what, int64_t *out)
+{
+    kj_rvalue v;
+    bool ok = whole_number(r, e, what, &v);
+    *out = ok ? bounded(v) : 0;
+    return ok;
 }
 
 static int64_t clipped(int64_t i, int64_t n, int64_t least, int64_t most)
@@ -60,14 +72,17 @@ static bool slice_range(kj_run *r, const kj_expr *e, int64_t n, axis_range *out)
 
 static bool index_range(kj_run *r, const kj_expr *e, int64_t n, const char *what, axis_range *out)
 {
-    int64_t i;
+    kj_rvalue v;
+    char text[32];
     if (e->kind == KJ_E_SLICE)
         return slice_range(r, e, n, out);
-    if (!integer(r, e, "an index", &i))
+    if (!whole_number(r, e, "an index", &v))
         return false;
+    int64_t i = bounded(v);
+    kj_snprintf(text, sizeof text, v.dtype == KJIT_U64 ? "%llu" : "%lld", (long long)v.u.i);
     if (i >= n || i < -n)
-        return kj_run_fail(r, KJIT_SHAPE, e->span, "index %lld is out of range: %s %lld",
-                           (long long)i, what, (long long)n);
+        return kj_run_fail(r, KJIT_SHAPE, e->span, "index %s is out of range: %s %lld", text, what,
+                           (long long)n);
     if (i < 0)
         i += n;
     *out = (axis_range){.single = true, .start = i, .stop = i + 1, .step = 1};

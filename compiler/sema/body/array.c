@@ -9,7 +9,7 @@
 /* One axis of an indexing: at, or start:stop:step. */
 typedef struct selection {
     kj_texpr *at; /* NULL: a slice */
-    kj_span written;
+    kj_written as;
     kj_texpr *start, *stop;
     int64_t step;
     bool whole; /* ':' alone */
@@ -84,15 +84,15 @@ bool kj_element_at(kj_sema *s, const kj_expr *place, kj_tarray **array, kj_opera
         return false;
     }
     bool ok = true;
-    kj_span written[KJ_MAX_NDIM];
+    kj_written as[KJ_MAX_NDIM];
     for (int i = 0; i < n; i++) {
         ok = check_literal(s, &at[i], a, i) && ok;
-        written[i] = at[i].span;
+        as[i] = kj_written_index(&at[i]);
         index[i] = kj_index_value(s, at[i], "an index");
         ok = ok && index[i];
     }
     if (ok)
-        *array = kj_watched(s, kj_index_checked(s, a, index, written), place->span);
+        *array = kj_watched(s, kj_index_checked(s, a, index, as), place->span);
     return ok;
 }
 
@@ -149,7 +149,7 @@ static bool select_slice(kj_sema *s, const kj_expr *e, const kj_tarray *base, in
         out->start = kj_hold(s, kj_i64_max(s, out->start, first, e->span), "start");
     if (stop)
         out->stop = step < 0 ? kj_i64_max(s, out->stop, none, e->span)
-                               : kj_i64_min(s, out->stop, extent, e->span);
+                             : kj_i64_min(s, out->stop, extent, e->span);
     if (stop && step > 0 && kj_least(s, out->stop) < 0) /* so that lengths do not wrap */
         out->stop = kj_i64_max(s, out->stop, first, e->span);
     return true;
@@ -159,7 +159,7 @@ static bool select_index(kj_sema *s, kj_operand v, const kj_tarray *base, int ax
 {
     if (!check_literal(s, &v, base, axis))
         return false;
-    out->written = v.span;
+    out->as = kj_written_index(&v);
     out->at = kj_index_value(s, v, "an index");
     if (out->at)
         out->at = kj_hold(s, out->at, "index");
@@ -225,7 +225,7 @@ static kj_operand make_view(kj_sema *s, kj_tarray *base, const selection *sel, i
             view->offset =
                 kj_i64_add(s, view->offset, kj_i64_mul(s, from, base->stride[i], span), span);
         if (sel[i].at) {
-            view->checks = kj_index_check_of(s, base, i, sel[i].at, sel[i].written, view->checks);
+            view->checks = kj_index_check_of(s, base, i, sel[i].at, sel[i].as, view->checks);
             continue;
         }
         view->shape[view->ndim] =
@@ -246,7 +246,7 @@ kj_operand kj_item_of(kj_sema *s, kj_tarray *a, kj_texpr *i, kj_span span)
 {
     if (a->ndim == 1)
         return kj_load_element(s, a, &i, span);
-    selection row = {.at = i, .written = span};
+    selection row = {.at = i, .as = {span, KJ_I64}};
     return make_view(s, a, &row, 1, span);
 }
 
@@ -312,17 +312,20 @@ static kj_operand index_tuple(kj_sema *s, const kj_expr *e, const kj_operand *t)
         kj_sema_error(s, e->span, KJ_RULE_INDEX_COUNT, "a tuple has one index");
         return kj_no_value(e->span);
     }
-    kj_texpr *i = kj_index_value(s, kj_expr_value(s, arg, KJ_VOID), "a tuple's index");
+    kj_operand v = kj_expr_value(s, arg, KJ_VOID);
+    kj_written as = kj_written_index(&v);
+    kj_texpr *i = kj_index_value(s, v, "a tuple's index");
     if (!i)
         return kj_no_value(e->span);
     if (!is_part(s, &i, t->u.tuple.n)) {
-        kj_sema_error(s, arg->span, KJ_RULE_INDEX_RANGE, "index %lld is outside a tuple of %d",
-                      (long long)i->u.value.i, t->u.tuple.n);
+        kj_sema_error(s, arg->span, KJ_RULE_INDEX_RANGE, "index %s is outside a tuple of %d",
+                      kj_index_text(s, i, &as), t->u.tuple.n);
         return kj_no_value(e->span);
     }
     if (!kj_is_const(i)) {
         i = kj_hold(s, i, "index");
-        return kj_item_at(s, t, kj_index_of_value(s, "a tuple", 0, 1, i, t->u.tuple.n), e->span);
+        return kj_item_at(s, t, kj_index_of_value(s, "a tuple", 0, 1, i, as, t->u.tuple.n),
+                          e->span);
     }
     for (int k = 0; k < t->u.tuple.n; k++)
         if (k != i->u.value.i)
@@ -346,17 +349,18 @@ static kj_texpr *fixed_index(kj_sema *s, const kj_expr *e, const kj_aggregate *o
     kj_expr_list(s, e->u.index.args, v, n);
     kj_texpr *at = NULL;
     for (int i = 0; i < n; i++) {
+        kj_written as = kj_written_index(&v[i]);
         kj_texpr *k = kj_index_value(s, v[i], "an index");
         if (!k)
             return NULL;
         if (!is_part(s, &k, of->shape[i])) {
             kj_sema_error(s, v[i].span, KJ_RULE_INDEX_RANGE,
-                          "index %lld is outside axis %d of %s, which has %lld elements",
-                          (long long)k->u.value.i, i, of->name, (long long)of->shape[i]);
+                          "index %s is outside axis %d of %s, which has %lld elements",
+                          kj_index_text(s, k, &as), i, of->name, (long long)of->shape[i]);
             return NULL;
         }
         k = kj_hold(s, k, "index");
-        k = kj_index_of_value(s, of->name, i, of->ndim, k, of->shape[i]);
+        k = kj_index_of_value(s, of->name, i, of->ndim, k, as, of->shape[i]);
         at = at ? kj_i64_add(s, kj_i64_mul(s, at, kj_te_i64(s, of->shape[i], e->span), e->span), k,
                              e->span)
                 : k;
@@ -364,18 +368,22 @@ static kj_texpr *fixed_index(kj_sema *s, const kj_expr *e, const kj_aggregate *o
     return kj_hold(s, at, "index");
 }
 
-kj_texpr *kj_vector_index(kj_sema *s, const kj_expr *e, const kj_operand *v, int n)
+/* The index in v[i], of a vector (or the place of one) of n; NULL after an error. */
+static kj_texpr *vector_index(kj_sema *s, const kj_expr *e, const kj_operand *v, int n,
+                              kj_written *as)
 {
     const kj_expr *arg = e->u.index.args;
     if (!arg || arg->next || arg->kind == KJ_E_SLICE) {
         kj_sema_error(s, e->span, KJ_RULE_INDEX_COUNT, "%s has one index", kj_describe(s, v));
         return NULL;
     }
-    kj_texpr *i = kj_index_value(s, kj_expr_value(s, arg, KJ_VOID), "an index");
+    kj_operand at = kj_expr_value(s, arg, KJ_VOID);
+    *as = kj_written_index(&at);
+    kj_texpr *i = kj_index_value(s, at, "an index");
     if (!i || is_part(s, &i, n))
         return i;
     kj_sema_error(s, arg->span, KJ_RULE_INDEX_RANGE,
-                  "index %lld is outside of %s, which has %d elements", (long long)i->u.value.i,
+                  "index %s is outside of %s, which has %d elements", kj_index_text(s, i, as),
                   kj_describe(s, v), n);
     return NULL;
 }
@@ -386,8 +394,9 @@ kj_texpr *kj_part_index(kj_sema *s, const kj_expr *e, const kj_operand *v)
     if (kj_is_fixed(of))
         return fixed_index(s, e, of);
     if (!kj_is_record(of)) {
-        kj_texpr *i = kj_vector_index(s, e, v, of->n);
-        return i ? kj_index_of_value(s, of->name, 0, 1, i, of->n) : NULL;
+        kj_written as;
+        kj_texpr *i = vector_index(s, e, v, of->n, &as);
+        return i ? kj_index_of_value(s, of->name, 0, 1, i, as, of->n) : NULL;
     }
     kj_message *m =
         kj_sema_error(s, e->span, KJ_RULE_NOT_AN_ARRAY, "this is %s, not an array", of->name);
@@ -406,7 +415,8 @@ static kj_operand index_value(kj_sema *s, const kj_expr *e, const kj_operand *v)
 static kj_operand part_of_element(kj_sema *s, const kj_expr *e, const kj_operand *v)
 {
     kj_tarray *a = v->u.place.array;
-    kj_texpr *i = kj_vector_index(s, e, v, a->of->n);
+    kj_written as;
+    kj_texpr *i = vector_index(s, e, v, a->of->n, &as);
     kj_operand out = *v;
     if (!i)
         return kj_no_value(e->span);
@@ -419,7 +429,7 @@ static kj_operand part_of_element(kj_sema *s, const kj_expr *e, const kj_operand
     view->whole = NULL;
     view->shape[view->ndim] = kj_te_i64(s, a->of->n, e->span);
     view->stride[view->ndim++] = kj_te_i64(s, kj_elem_size(view) / kj_unit(view), e->span);
-    view->checks = kj_axis_checked(s, view, view->ndim - 1, i, e->u.index.args->span, view->checks);
+    view->checks = kj_axis_checked(s, view, view->ndim - 1, i, as, view->checks);
     out.u.place.array = view;
     out.u.place.index[view->ndim - 1] = i;
     return out;

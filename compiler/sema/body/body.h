@@ -52,9 +52,15 @@ kj_operand kj_index_of(kj_sema *s, const kj_expr *e, kj_operand base);
  * that access; false after an error. */
 bool kj_element_at(kj_sema *s, const kj_expr *place, kj_tarray **a, kj_operand *v, int n,
                    kj_texpr **index);
-/* The index in v[i], of a vector (or the place of one) of n; NULL after an error. */
-kj_texpr *kj_vector_index(kj_sema *s, const kj_expr *e, const kj_operand *v, int n);
-/* The same of a vector or an array in a record; other values are refused. */
+/* An index as the source has it: where, and the type as which it is told, u64 or i64. */
+typedef struct kj_written {
+    kj_span at;
+    kj_dtype type;
+} kj_written;
+kj_written kj_written_index(const kj_operand *v);
+/* The text of a constant one. */
+const char *kj_index_text(kj_sema *s, const kj_texpr *index, const kj_written *as);
+/* The index in v[i] of a vector or an array in a record; NULL after an error, as of other values. */
 kj_texpr *kj_part_index(kj_sema *s, const kj_expr *e, const kj_operand *v);
 
 /* ---- index_check.c ---- */
@@ -62,18 +68,17 @@ kj_texpr *kj_part_index(kj_sema *s, const kj_expr *e, const kj_operand *v);
 /* In front of `next` the check of an index along an axis, written `at`, where indices are checked and it
  * is not known to be inside. */
 kj_index_check *kj_index_check_of(kj_sema *s, const kj_tarray *a, int axis, kj_texpr *index,
-                                  kj_span at, kj_index_check *next);
+                                  kj_written as, kj_index_check *next);
 /* The same of an index that an access will have along the axis. */
 kj_index_check *kj_axis_checked(kj_sema *s, const kj_tarray *a, int axis, kj_texpr *index,
-                                kj_span at, kj_index_check *next);
+                                kj_written as, kj_index_check *next);
 /* An index into a value of several parts, looked at where it stands; returns the index. */
 kj_texpr *kj_index_of_value(kj_sema *s, const char *name, int axis, int ndim, kj_texpr *index,
-                            int64_t extent);
+                            kj_written as, int64_t extent);
 /* Looks here at the indices that a view was made with, unless it has no elements: where it goes nobody will. */
 void kj_check_view(kj_sema *s, const kj_tarray *a, kj_span span);
-/* The array as one access to the element at `index` has it. `at`: where they are written; NULL: their own
- * places. */
-kj_tarray *kj_index_checked(kj_sema *s, kj_tarray *a, kj_texpr *const *index, const kj_span *at);
+/* The array as one access to the element at `index` has it. as: how they are written; NULL: where they are, as i64. */
+kj_tarray *kj_index_checked(kj_sema *s, kj_tarray *a, kj_texpr *const *index, const kj_written *as);
 
 /* ---- facts.c ---- */
 

@@ -127,8 +127,8 @@ static kj_operand grid_call(kj_sema *s, const kj_expr *e, bool size)
     int64_t n;
     if (!arg || arg->next)
         return kj_arity_error(s, e, name, "(n) with n = 1, 2 or 3", 1, 1);
-    if (!kj_integer_const(s, arg,
-                          kj_arena_printf(s->diag->arena, "the argument of '%s'", name), &n))
+    if (!kj_integer_const(s, arg, kj_arena_printf(s->diag->arena, "the argument of '%s'", name),
+                          &n))
         return kj_no_value(e->span);
     if (n < 1 || n > 3) {
         kj_sema_error(s, arg->span, KJ_RULE_GRID_AXES, "a grid has 1, 2 or 3 axes, not %lld",

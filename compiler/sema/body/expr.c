@@ -406,7 +406,8 @@ kj_operand kj_expr_untyped(kj_sema *s, const kj_expr *e, kj_dtype want)
 }
 
 /* A scalar or literal that is known; false after an error. */
-static bool known_value(kj_sema *s, const kj_expr *e, kj_dtype type, const char *what, kj_operand *v)
+static bool known_value(kj_sema *s, const kj_expr *e, kj_dtype type, const char *what,
+                        kj_operand *v)
 {
     kj_sink sink;
     kj_sink_open(s, &sink);
@@ -423,8 +424,8 @@ static bool known_value(kj_sema *s, const kj_expr *e, kj_dtype type, const char 
     }
     if (!extra && kj_is_constant(v))
         return true;
-    kj_message *m = kj_sema_error(s, e->span, KJ_RULE_NEEDS_CONSTANT,
-                                  "%s must be known at compile time", what);
+    kj_message *m =
+        kj_sema_error(s, e->span, KJ_RULE_NEEDS_CONSTANT, "%s must be known at compile time", what);
     kj_hint(s->diag, m, "literals, constants and const parameters are");
     return false;
 }

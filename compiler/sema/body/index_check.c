@@ -22,24 +22,25 @@ static bool is_inside(const kj_sema *s, const kj_texpr *index, const kj_texpr *e
     return modulo || kj_most(s, index) < n;
 }
 
-/* Indices are i64; one of u64 is told as that, unless i64(...) is written there. */
-static kj_dtype told_type(const kj_texpr *index)
+kj_written kj_written_index(const kj_operand *v)
 {
-    if (index->kind != KJ_TE_CONVERT && index->kind != KJ_TE_BITS)
-        return KJ_I64;
-    const kj_texpr *of = index->u.unary.arg;
-    bool written = of->span.begin != index->span.begin || of->span.end != index->span.end;
-    return of->type == KJ_U64 && !written ? KJ_U64 : KJ_I64;
+    bool wide = v->kind == KJ_V_SCALAR && v->u.scalar.e->type == KJ_U64;
+    return (kj_written){v->span, wide ? KJ_U64 : KJ_I64};
 }
 
-static kj_site *index_site(kj_sema *s, const kj_tarray *a, int axis, const kj_texpr *index,
-                           kj_span span)
+const char *kj_index_text(kj_sema *s, const kj_texpr *index, const kj_written *as)
+{
+    return kj_arena_printf(s->diag->arena, as->type == KJ_U64 ? "%llu" : "%lld",
+                           (long long)index->u.value.i);
+}
+
+static kj_site *index_site(kj_sema *s, const kj_tarray *a, int axis, kj_written as)
 {
     kj_site *site = KJ_NEW(s->arena, kj_site);
     kj_site_part *parts = KJ_NEW_ARRAY(s->arena, kj_site_part, 2);
-    parts[0] = (kj_site_part){"index", told_type(index)};
+    parts[0] = (kj_site_part){"index", as.type};
     parts[1] = (kj_site_part){"extent", KJ_I64};
-    *site = (kj_site){.span = span,
+    *site = (kj_site){.span = as.at,
                       .fault = true,
                       .indexed = a->name ? a->name : "an array",
                       .axis = a->ndim == 1 ? -1 : axis,
@@ -72,13 +73,13 @@ void kj_check_view(kj_sema *s, const kj_tarray *a, kj_span span)
 }
 
 kj_texpr *kj_index_of_value(kj_sema *s, const char *name, int axis, int ndim, kj_texpr *index,
-                            int64_t extent)
+                            kj_written as, int64_t extent)
 {
     kj_tarray a = {.name = name, .ndim = ndim};
     kj_texpr *n = kj_te_i64(s, extent, index->span);
     if (!are_wanted(s) || is_inside(s, index, n))
         return index;
-    const kj_site *site = index_site(s, &a, axis, index, index->span);
+    const kj_site *site = index_site(s, &a, axis, as);
     index = kj_hold(s, index, "index");
     kj_check_here(s, site, index, n);
     return index;
@@ -86,7 +87,7 @@ kj_texpr *kj_index_of_value(kj_sema *s, const char *name, int axis, int ndim, kj
 
 /* own: the index is the access's along that axis, wherever its value comes from by then. */
 static kj_index_check *add_check(kj_sema *s, const kj_tarray *a, int axis, kj_texpr *index,
-                                 kj_span at, bool own, kj_index_check *next)
+                                 kj_written as, bool own, kj_index_check *next)
 {
     if (!are_wanted(s) || is_inside(s, index, a->shape[axis]))
         return next;
@@ -95,21 +96,22 @@ static kj_index_check *add_check(kj_sema *s, const kj_tarray *a, int axis, kj_te
                           .index = own ? NULL : index,
                           .axis = axis,
                           .extent = a->shape[axis],
-                          .site = index_site(s, a, axis, index, at)};
+                          .site = index_site(s, a, axis, as)};
     return c;
 }
 
 kj_index_check *kj_index_check_of(kj_sema *s, const kj_tarray *a, int axis, kj_texpr *index,
-                                  kj_span at, kj_index_check *next)
+                                  kj_written as, kj_index_check *next)
 {
-    return add_check(s, a, axis, index, at, false, next);
+    return add_check(s, a, axis, index, as, false, next);
 }
 
-kj_tarray *kj_index_checked(kj_sema *s, kj_tarray *a, kj_texpr *const *index, const kj_span *at)
+kj_tarray *kj_index_checked(kj_sema *s, kj_tarray *a, kj_texpr *const *index, const kj_written *as)
 {
     kj_index_check *checks = a->checks;
     for (int i = a->ndim - 1; are_wanted(s) && i >= 0; i--)
-        checks = add_check(s, a, i, index[i], at ? at[i] : index[i]->span, true, checks);
+        checks = add_check(s, a, i, index[i], as ? as[i] : (kj_written){index[i]->span, KJ_I64},
+                           true, checks);
     if (checks == a->checks)
         return a;
     kj_tarray *out = KJ_NEW(s->arena, kj_tarray);
@@ -119,7 +121,7 @@ kj_tarray *kj_index_checked(kj_sema *s, kj_tarray *a, kj_texpr *const *index, co
 }
 
 kj_index_check *kj_axis_checked(kj_sema *s, const kj_tarray *a, int axis, kj_texpr *index,
-                                kj_span at, kj_index_check *next)
+                                kj_written as, kj_index_check *next)
 {
-    return add_check(s, a, axis, index, at, true, next);
+    return add_check(s, a, axis, index, as, true, next);
 }
