@@ -5,19 +5,24 @@
 #include "bench.h"
 
 /* clang-format off */
-#define F32(role, ...) {BENCH_##role, KJIT_F32, {__VA_ARGS__}}
-#define F64(role, ...) {BENCH_##role, KJIT_F64, {__VA_ARGS__}}
-#define F16(role, ...) {BENCH_##role, KJIT_F16, {__VA_ARGS__}}
-#define I64(role, ...) {BENCH_##role, KJIT_I64, {__VA_ARGS__}}
-#define I32(role, ...) {BENCH_##role, KJIT_I32, {__VA_ARGS__}}
-#define U8(role, ...) {BENCH_##role, KJIT_U8, {__VA_ARGS__}}
-#define FILLED(role, type, what, ...) {BENCH_##role, KJIT_##type, {__VA_ARGS__}, .fill = bench_##what}
-#define RECORDS(role, name, ...) {BENCH_##role, KJIT_F32, {__VA_ARGS__}, .record = name}
+#define BUFFER(what, type, ...) {.role = BENCH_##what, .dtype = (type), .shape = {__VA_ARGS__}}
+#define F32(what, ...) BUFFER(what, KJIT_F32, __VA_ARGS__)
+#define F64(what, ...) BUFFER(what, KJIT_F64, __VA_ARGS__)
+#define F16(what, ...) BUFFER(what, KJIT_F16, __VA_ARGS__)
+#define I64(what, ...) BUFFER(what, KJIT_I64, __VA_ARGS__)
+#define I32(what, ...) BUFFER(what, KJIT_I32, __VA_ARGS__)
+#define U8(what, ...) BUFFER(what, KJIT_U8, __VA_ARGS__)
+#define FILLED(what, type, with, ...) \
+    {.role = BENCH_##what, .dtype = KJIT_##type, .shape = {__VA_ARGS__}, .fill = bench_##with}
+#define RECORDS(what, name, ...) \
+    {.role = BENCH_##what, .dtype = KJIT_F32, .shape = {__VA_ARGS__}, .record = (name)}
 #define THREADS(n, threads) .grid = {(n) / (threads)}, .block = {(threads)}
 #define GRID1(threads) THREADS(VECTOR, threads)
 #define GRID2(side, x, y) .grid = {(side) / (x), (side) / (y)}, .block = {(x), (y)}
 #define GRID3(side, x, y, z) .grid = {(side) / (x), (side) / (y), (side) / (z)}, .block = {(x), (y), (z)}
 #define MATRICES F32(IN, MATRIX, MATRIX), F32(IN, MATRIX, MATRIX), F32(OUT, MATRIX, MATRIX)
+#define IMAGES F32(IN, IMAGE, IMAGE), F32(OUT, IMAGE, IMAGE)
+#define PICTURES U8(IN, IMAGE, IMAGE), U8(OUT, IMAGE, IMAGE)
 #define SQUARE(side) ((double)(side) * (side))
 #define CUBED(side) ((double)(side) * (side) * (side))
 /* clang-format on */
