@@ -245,13 +245,20 @@ static LLVMValueRef scope(kj_lower *lo, LLVMValueRef atomic, bool block)
     return atomic;
 }
 
+/* The processor keeps the order of what stands around an atomic; so has LLVM to. */
+static void order(kj_lower *lo, bool block)
+{
+    (void)block;
+    LLVMBuildFence(lo->b, LLVMAtomicOrderingAcquireRelease, false, "");
+}
+
 static LLVMValueRef compare_swap(kj_lower *lo, LLVMValueRef at, LLVMValueRef expected,
                                  LLVMValueRef v, bool orders, bool block)
 {
-    LLVMAtomicOrdering relaxed = LLVMAtomicOrderingMonotonic;
-    (void)orders;
+    LLVMAtomicOrdering as =
+        orders ? LLVMAtomicOrderingSequentiallyConsistent : LLVMAtomicOrderingMonotonic;
     (void)block;
-    return LLVMBuildAtomicCmpXchg(lo->b, at, expected, v, relaxed, relaxed, false);
+    return LLVMBuildAtomicCmpXchg(lo->b, at, expected, v, as, as, false);
 }
 
 static LLVMValueRef fault(kj_lower *lo)
@@ -278,6 +285,7 @@ static const kj_lowering lowering = {
     .extreme = kj_float_extreme,
     .access_local = kj_local_of_gang,
     .scope = scope,
+    .order = order,
     .compare_swap = compare_swap,
     .fault = fault,
     .may_fail = may_fail,

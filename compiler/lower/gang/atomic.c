@@ -77,19 +77,13 @@ static LLVMValueRef update_shared(kj_lower *lo, kj_builtin id, kj_dtype type, LL
 }
 
 /* Locks are made of exchanges: what a thread did to memory before one is seen by those who find its
- * value. LLVM writes no order into the instruction itself. */
-static void order(kj_lower *lo, bool shared)
-{
-    if (lo->target->order)
-        lo->target->order(lo, shared);
-}
-
+ * value. LLVM writes no order into a GPU's instruction itself. */
 static LLVMValueRef exchange(kj_lower *lo, LLVMValueRef at, LLVMValueRef v, bool shared)
 {
-    order(lo, shared);
+    lo->target->order(lo, shared);
     LLVMValueRef old = LLVMBuildAtomicRMW(lo->b, LLVMAtomicRMWBinOpXchg, at, v,
                                           LLVMAtomicOrderingMonotonic, false);
-    order(lo, shared);
+    lo->target->order(lo, shared);
     return lo->target->scope(lo, old, shared);
 }
 
@@ -153,10 +147,10 @@ static LLVMValueRef update_atomic(kj_lower *lo, kj_builtin id, kj_dtype type, LL
     if (needs_swap(lo, id, type)) {
         bool orders = id == KJ_BI_ATOMIC_EXCH;
         if (orders)
-            order(lo, shared);
+            lo->target->order(lo, shared);
         LLVMValueRef old = update_by_swap(lo, type, at, shared, next_of_one, &(own){id, type, a});
         if (orders)
-            order(lo, shared);
+            lo->target->order(lo, shared);
         return old;
     }
     if (id == KJ_BI_ATOMIC_EXCH)

@@ -100,7 +100,7 @@ typedef struct kj_lowering {
     void (*access_local)(kj_lower *lo, const kj_tarray *root, struct kj_access *a);
     /* Marks an atomic as one of a block's threads, or of all; returns it. */
     LLVMValueRef (*scope)(kj_lower *lo, LLVMValueRef atomic, bool block);
-    /* Around an atomic that orders, among a block's threads or all; NULL: they all do. */
+    /* Around an atomic that orders, among a block's threads or all. */
     void (*order)(kj_lower *lo, bool block);
     /* The old value and whether it was the expected one, a pair; with `orders` it also does. */
     LLVMValueRef (*compare_swap)(kj_lower *lo, LLVMValueRef at, LLVMValueRef expected,
