@@ -29,6 +29,7 @@
 
 #define VECTOR ((int64_t)1 << 24)
 #define IMAGE 4096
+#define SIDE 2048
 #define MATRIX 1024
 #define CUBE 256
 #define BODIES 16384
@@ -39,11 +40,13 @@ const int bench_ncases = (int)(sizeof bench_cases / sizeof bench_cases[0]);
 
 #undef VECTOR
 #undef IMAGE
+#undef SIDE
 #undef MATRIX
 #undef CUBE
 #undef BODIES
 #define VECTOR 8192
 #define IMAGE 64
+#define SIDE 64
 #define MATRIX 256
 #define CUBE 32
 #define BODIES 256

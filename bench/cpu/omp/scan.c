@@ -30,3 +30,20 @@ void omp_scan(void *const *buffer, int64_t n)
     }
     free(sums);
 }
+
+/* The running sums of each 256 elements. */
+void omp_scan_block(void *const *buffer, int64_t n)
+{
+    const float *restrict x = buffer[0];
+    float *restrict out = buffer[1];
+#pragma omp parallel for schedule(static)
+    for (int64_t b = 0; b < n; b += 256) {
+        float sum = 0;
+#pragma omp simd reduction(inscan, + : sum)
+        for (int64_t i = b; i < b + 256; i++) {
+            sum += x[i];
+#pragma omp scan inclusive(sum)
+            out[i] = sum;
+        }
+    }
+}
