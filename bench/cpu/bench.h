@@ -28,7 +28,7 @@ typedef struct bench_buffer {
 } bench_buffer;
 
 /* A launch. Arguments, a character each: '0'..'7' a buffer, 'n' the case's size as an integer, 'h' half and 'q' a quarter
- * of it, 'l' the iteration limit 256, 'a' the factor 0.5. */
+ * of it, 'l' the iteration limit 256, 't' the turn, 'a' the factor 0.5. */
 typedef struct bench_stage {
     const char *args;
     const char *kernel;  /* NULL: the case's name, with _ for spaces */
@@ -44,6 +44,7 @@ typedef struct bench_case {
     const char *omp;    /* the C function; NULL: omp_<the first launch's kernel> */
     int64_t size;
     int repeat;  /* how often it is done in what is timed, where once is too short; 0: once */
+    int turns;   /* launches of the stages that make up what C does once; 0: one */
     bool single; /* one thread each: kjit beside a plain loop of C */
     double tolerance, stray;
     double target; /* times the better OpenMP build that is the aim; 0: none is set */

@@ -23,6 +23,9 @@
 #define MATRICES F32(IN, MATRIX, MATRIX), F32(IN, MATRIX, MATRIX), F32(OUT, MATRIX, MATRIX)
 #define IMAGES F32(IN, IMAGE, IMAGE), F32(OUT, IMAGE, IMAGE)
 #define PICTURES U8(IN, IMAGE, IMAGE), U8(OUT, IMAGE, IMAGE)
+#define SPARSE \
+    FILLED(IN, I32, offsets, VECTOR / 64 + 1), FILLED(IN, I32, places, VECTOR / 4), F32(IN, VECTOR / 4), \
+    F32(IN, VECTOR / 64), F32(OUT, VECTOR / 64)
 #define SQUARE(side) ((double)(side) * (side))
 #define CUBED(side) ((double)(side) * (side) * (side))
 /* clang-format on */

@@ -17,6 +17,7 @@ typedef struct state {
     char kernels[MAX_STAGES][NAME_SIZE];
     kjit_config configs[MAX_STAGES];
     kjit_arg args[MAX_STAGES][MAX_ARGS];
+    kjit_arg *turn[MAX_STAGES]; /* that of them which is the turn */
 } state;
 
 static bool fail(bench_side *self, const char *text)
@@ -82,8 +83,12 @@ static bool prepare(bench_side *self, const bench_case *c, void *const *data)
         bench_kernel(c, i, s->kernels[i]);
         s->configs[i] = (kjit_config){.grid = {stage->grid[0], stage->grid[1], stage->grid[2]},
                                       .block = {stage->block[0], stage->block[1], stage->block[2]}};
+        s->turn[i] = NULL;
         for (int j = 0; stage->args[j] != '\0'; j++)
-            s->args[i][j] = bind_arg(s, c, stage->args[j]);
+            if (stage->args[j] == 't')
+                s->turn[i] = &s->args[i][j];
+            else
+                s->args[i][j] = bind_arg(s, c, stage->args[j]);
     }
     return true;
 }
@@ -92,11 +97,15 @@ static bool run(bench_side *self)
 {
     state *s = self->state;
     const bench_case *c = s->current;
-    for (int turn = 0; turn < (c->repeat > 0 ? c->repeat : 1); turn++)
-        for (int i = 0; i < s->nstages; i++)
+    const int turns = c->turns > 0 ? c->turns : 1, all = turns * (c->repeat > 0 ? c->repeat : 1);
+    for (int turn = 0; turn < all; turn++)
+        for (int i = 0; i < s->nstages; i++) {
+            if (s->turn[i] != NULL)
+                *s->turn[i] = kjit_arg_i64(turn % turns);
             if (kjit_launch(s->mod, s->kernels[i], &s->configs[i], s->args[i],
                             (int)strlen(c->stages[i].args)) != KJIT_OK)
                 return fail(self, kjit_last_error(s->ctx));
+        }
     return true;
 }
 

@@ -68,3 +68,31 @@ void omp_sort(void *const *buffer, int64_t n)
     }
     free(threads);
 }
+
+/* The step of the bitonic sort whose partners are `j` apart. n and j are powers of two. */
+static void bitonic(float *restrict x, int64_t n, int64_t j, int64_t k)
+{
+#pragma omp parallel for schedule(static)
+    for (int64_t base = 0; base < n; base += 2 * j) {
+        float *restrict first = x + base, *restrict second = x + base + j;
+        if ((base & k) == 0)
+#pragma omp simd
+            for (int64_t i = 0; i < j; i++) {
+                const float a = first[i], b = second[i];
+                first[i] = a < b ? a : b;
+                second[i] = a < b ? b : a;
+            }
+        else
+#pragma omp simd
+            for (int64_t i = 0; i < j; i++) {
+                const float a = first[i], b = second[i];
+                first[i] = a < b ? b : a;
+                second[i] = a < b ? a : b;
+            }
+    }
+}
+
+void omp_sort_step(void *const *buffer, int64_t n)
+{
+    bitonic(buffer[0], n, 256, n / 2);
+}
