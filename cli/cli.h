@@ -109,6 +109,9 @@ kjit_context *open_context(const options *o);
 /* Loads and checks a file ("-" is standard input). Diagnostics are shown. EXIT_OK gives a module to
  * free. */
 int open_module(kjit_context *ctx, const options *o, const char *path, kjit_module **out);
+/* The arguments behind the file, name=value: what const parameters stand as in forms. EXIT_OK, or EXIT_USAGE after a
+ * complaint. */
+int assume_values(kjit_context *ctx, const options *o, kjit_module *mod);
 /* What `step` gives for the first argument's module; its own exit code when there is none. */
 typedef int module_step(kjit_context *ctx, const options *o, kjit_module *mod);
 int with_module(const options *o, module_step *step);

@@ -74,7 +74,9 @@ static int emit(kjit_context *ctx, const options *o, kjit_module *mod)
 {
     char *text = NULL;
     size_t size;
-    int code = EXIT_OK;
+    int code = assume_values(ctx, o, mod);
+    if (code != EXIT_OK)
+        return code;
     const int64_t *block = o->block[0] ? o->block : NULL;
     kjit_status status = kjit_module_emit(mod, o->emit, o->kernel, block, &text, &size);
     if (status == KJIT_NO_DEVICE && strcmp(o->emit, "cubin") == 0)

@@ -153,10 +153,12 @@ static int show(kjit_context *ctx, const options *o, kjit_module *mod, const cha
 
 static int info(kjit_context *ctx, const options *o, kjit_module *mod)
 {
+    int code = assume_values(ctx, o, mod);
+    if (code != EXIT_OK)
+        return code;
     if (o->kernel)
         return show(ctx, o, mod, o->kernel, true);
     const char *kernel;
-    int code = EXIT_OK;
     for (int i = 0; code == EXIT_OK && (kernel = kjit_module_kernel(mod, i)); i++)
         code = show(ctx, o, mod, kernel, i == 0);
     return code;

@@ -35,28 +35,32 @@ static const command commands[] = {
     },
     {
         .name = "build",
-        .arguments = "FILE --emit=FORM",
+        .arguments = "FILE [name=value ...] --emit=FORM",
         .summary = "show what the compiler makes of a file",
         .bit = IN_BUILD,
         .min_files = 1,
-        .max_files = 1,
+        .max_files = -1,
         .run = command_build,
-        .more = "With --arch llvm, opt and asm are a GPU's too. Without it ptx and cubin are\n"
+        .more = "name=value is what a const parameter stands as, TILE=16 say: else it is its "
+                "default, or 1.\n"
+                "\n"
+                "With --arch llvm, opt and asm are a GPU's too. Without it ptx and cubin are\n"
                 "for the GPU that is here, and where there is none for sm_80.\n",
     },
     {
         .name = "info",
-        .arguments = "FILE",
+        .arguments = "FILE [name=value ...]",
         .summary = "show what kernels take of a GPU",
         .bit = IN_INFO,
         .min_files = 1,
-        .max_files = 1,
+        .max_files = -1,
         .run = command_info,
         .more =
             "A line a kernel: registers a thread, bytes spilled from registers (stores/loads),\n"
             "bytes of local memory a thread, of shared memory a block (what the launch adds is\n"
             "not counted), of constants; how many blocks fit on a multiprocessor, and their part\n"
-            "of the threads it can hold.\n"
+            "of the threads it can hold. name=value is what a const parameter stands as, TILE=16\n"
+            "say: else it is its default, or 1.\n"
             "\n"
             "The GPU's driver says it, and where there is none ptxas, for sm_80 or --arch.\n",
     },

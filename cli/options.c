@@ -440,9 +440,9 @@ static int unknown(const command *c, const char *argument)
     const char *near = nearest(name + strspn(name, "-"), names, n);
     if (find(argument, &value))
         complain("%s has no option %s; 'kjit %s --help' lists them", c->name, name, c->name);
-    else if (!near && argument[len] && c->bit & IN_RUN)
-        complain("there is no option %s: a param is written %s", name,
-                 argument + strspn(argument, "-"));
+    else if (!near && argument[len] && c->bit & (IN_RUN | IN_BUILD | IN_INFO))
+        complain("there is no option %s: a %s is written %s", name,
+                 c->bit & IN_RUN ? "param" : "const parameter", argument + strspn(argument, "-"));
     else if (near && len > 2)
         complain("there is no option %s: did you mean --%s?", name, near);
     else

@@ -133,6 +133,58 @@ int open_module(kjit_context *ctx, const options *o, const char *path, kjit_modu
     return status == KJIT_COMPILE ? EXIT_SOURCE : status == KJIT_INVALID ? EXIT_USAGE : EXIT_FAILED;
 }
 
+/* "16", "-1", "1e6", "0.5", "true"; false: it is none of these. */
+static bool read_number(const char *text, kjit_arg *out)
+{
+    char *end;
+    errno = 0;
+    if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0) {
+        *out = kjit_arg_bool(*text == 't');
+        return true;
+    }
+    long long i = strtoll(text, &end, 10);
+    *out = kjit_arg_i64(i);
+    if (end != text && !*end && !errno)
+        return true;
+    errno = 0;
+    unsigned long long u = strtoull(text, &end, 10);
+    *out = kjit_arg_u64(u);
+    if (end != text && !*end && !errno && *text != '-')
+        return true;
+    double f = strtod(text, &end);
+    bool whole = f > -0x1p53 && f < 0x1p53 && f == (double)(int64_t)f && !strchr(text, '.');
+    *out = whole ? kjit_arg_i64((int64_t)f) : kjit_arg_f64(f);
+    return end != text && !*end && strspn(text, "+-.0123456789eE") == strlen(text);
+}
+
+static int assume_value(kjit_context *ctx, kjit_module *mod, const char *text)
+{
+    const char *equals = strchr(text, '=');
+    kjit_arg value;
+    if (!equals || equals == text) {
+        complain("'%s' is one argument too many: a const parameter is given as name=value", text);
+        return EXIT_USAGE;
+    }
+    if (!read_number(equals + 1, &value)) {
+        complain("'%s': a const parameter is a number, true or false", text);
+        return EXIT_USAGE;
+    }
+    char *name = strndup(text, (size_t)(equals - text));
+    bool ok = name && kjit_module_assume(mod, name, value) == KJIT_OK;
+    if (!ok)
+        complain("%s", name ? kjit_last_error(ctx) : "out of memory");
+    free(name);
+    return ok ? EXIT_OK : EXIT_USAGE;
+}
+
+int assume_values(kjit_context *ctx, const options *o, kjit_module *mod)
+{
+    int code = EXIT_OK;
+    for (int i = 1; i < o->narguments && code == EXIT_OK; i++)
+        code = assume_value(ctx, mod, o->arguments[i]);
+    return code;
+}
+
 /* How long a run of anybody's file takes at most where no timeout is given: the library's default. */
 enum {
 #define LIMIT(name, untrusted, text) untrusted_##name = (untrusted),

@@ -466,7 +466,7 @@ KJIT_API int kjit_module_has_run(kjit_module *mod);
  * of the whole file), "checks" (which indices are known to be inside), "tast", "uniform", "regions", "llvm", "opt", "asm"; for a GPU also "ptx", the
  * same as "asm", and "cubin", which takes a driver. *out is for free(), NUL-terminated; *size, when size is not NULL, its bytes
  * without the NUL. Generic types stand as f32, or i32 where only integers are allowed, const
- * parameters as their defaults or 1, arrays in C order and apart from one another; `block` may be
+ * parameters as kjit_module_assume says, else as their defaults or 1, arrays in C order and apart from one another; `block` may be
  * NULL: then (256, 1, 1). Indices are checked in them where the options have KJIT_CHECK_BOUNDS. */
 KJIT_API kjit_status kjit_module_emit(kjit_module *mod, const char *what, const char *kernel,
                                       const int64_t block[3], char **out, size_t *size);
@@ -851,6 +851,11 @@ static inline kjit_arg kjit_arg_named(const char *name, kjit_arg arg)
     arg.name = name;
     return arg;
 }
+
+/* What forms (kjit_module_emit) and kjit_module_kernel_info take the const parameters of that name for from then on, in
+ * all kernels that have one: an integer, a float or a bool that fits their types, as at a launch. Launches see nothing of it.
+ * Not at the same time as another call of the module. KJIT_NOT_FOUND: no kernel has one of that name. */
+KJIT_API kjit_status kjit_module_assume(kjit_module *mod, const char *name, kjit_arg value);
 
 /* Host arrays are moved to the device and, where the kernel writes them, back; a launch with host
  * arrays on a stream moves them in the stream. (The CPU device works on them where they are.) The

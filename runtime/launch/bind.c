@@ -494,6 +494,14 @@ static kjit_status convert(kj_binding *b, const kj_kernel_param *p, const kjit_a
     return KJIT_OK;
 }
 
+kjit_status kj_bind_const(kj_binding *b, int param, const kjit_arg *arg, kj_value *out)
+{
+    const kj_kernel_param *p = &b->kernel->decl->params[param];
+    if (p->generic >= 0)
+        b->generics[p->generic] = type_alone(arg);
+    return convert(b, p, arg, out);
+}
+
 static kjit_status bind_numbers(kj_binding *b)
 {
     const kj_kernel_decl *decl = b->kernel->decl;

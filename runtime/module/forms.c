@@ -28,10 +28,16 @@ static kj_dtype representative(const char *bound)
     return bound && strcmp(bound, "int") == 0 ? KJ_I32 : KJ_F32;
 }
 
+static bool is_assumed(const kj_kernel *kernel, int nth)
+{
+    return kernel->assumed && kernel->assumed[nth].type != KJ_VOID;
+}
+
 /* The specialisation that is shown when no launch says which. */
-static kj_spec default_spec(kj_arena *arena, const kj_kernel_decl *decl, const int64_t block[3],
+static kj_spec default_spec(kj_arena *arena, const kj_kernel *kernel, const int64_t block[3],
                             const kj_compile_options *options)
 {
+    const kj_kernel_decl *decl = kernel->decl;
     kj_dtype *generics = KJ_NEW_ARRAY(arena, kj_dtype, (size_t)decl->ngenerics);
     kj_value *consts = KJ_NEW_ARRAY(arena, kj_value, (size_t)decl->nconsts);
     kj_layout *layouts = KJ_NEW_ARRAY(arena, kj_layout, (size_t)decl->nparams);
@@ -45,9 +51,12 @@ static kj_spec default_spec(kj_arena *arena, const kj_kernel_decl *decl, const i
         if (!p->is_const)
             continue;
         kj_dtype type = p->generic >= 0 ? generics[p->generic] : p->type;
-        kj_value one = type == KJ_BOOL ? (kj_value){.type = KJ_BOOL, .u = 1} : kj_int(KJ_I64, 1);
-        consts[n++] =
-            kj_fold_convert(p->has_default ? p->init : one, kj_is_scalar(type) ? type : KJ_I32);
+        kj_value v = type == KJ_BOOL ? (kj_value){.type = KJ_BOOL, .u = 1} : kj_int(KJ_I64, 1);
+        if (is_assumed(kernel, n))
+            v = kernel->assumed[n];
+        else if (p->has_default)
+            v = p->init;
+        consts[n++] = kj_fold_convert(v, kj_is_scalar(type) ? type : KJ_I32);
     }
     return (kj_spec){.generics = generics,
                      .consts = consts,
@@ -61,6 +70,43 @@ static kj_spec default_spec(kj_arena *arena, const kj_kernel_decl *decl, const i
                      .aligned = options->arch != NULL};
 }
 
+/* Which of them has errors? n: none. */
+static int failing(emission *e, const kj_kernel_decl *const *kernels, const kj_spec *specs, int n)
+{
+    kj_diag diag;
+    kj_code code;
+    kj_diag_init(&diag, &e->arena, &e->mod->source);
+    int i = 0;
+    while (i < n && kj_compile_all(&e->arena, &diag, e->mod->program, &kernels[i], &specs[i], 1,
+                                   &e->options, KJ_STAGE_TAST, &code)) {
+        kj_code_free(&code);
+        i++;
+    }
+    return i;
+}
+
+/* An error may come of a const parameter that nobody has given a value. */
+static void note_assumed(emission *e, kj_diag *diag, const kj_kernel *kernel)
+{
+    const kj_kernel_decl *decl = kernel->decl;
+    kj_message *m = diag->first;
+    for (int i = 0, n = 0; m && i < decl->nparams; i++) {
+        const kj_kernel_param *p = &decl->params[i];
+        if (!p->is_const || is_assumed(kernel, n++) || p->has_default)
+            continue;
+        const char *text = kj_arena_printf(
+            &e->arena,
+            "'%s' has no value here and stands as %s: %s=... behind the file's name, or "
+            "kjit_module_assume, gives it one",
+            p->name, p->type == KJ_BOOL ? "true" : "1", p->name);
+        if (m->note)
+            kj_hint(diag, m, "%s", text);
+        else
+            kj_note(diag, m, p->span, "%s", text);
+        return;
+    }
+}
+
 static bool compile(emission *e, kj_code *codes)
 {
     kjit_module *mod = e->mod;
@@ -69,17 +115,22 @@ static bool compile(emission *e, kj_code *codes)
     kj_spec *specs = KJ_NEW_ARRAY(&e->arena, kj_spec, (size_t)n);
     kj_diag diag;
     kj_diag_init(&diag, &e->arena, &mod->source);
+    const kj_kernel *first = e->kernel ? e->kernel : mod->kernels;
     for (int i = 0; i < n; i++) {
-        kernels[i] = e->kernel ? e->kernel->decl : mod->kernels[i].decl;
-        specs[i] = default_spec(&e->arena, kernels[i], e->block, &e->options);
+        kernels[i] = first[i].decl;
+        specs[i] = default_spec(&e->arena, &first[i], e->block, &e->options);
         if (e->stage == KJ_STAGE_CHECKS)
             specs[i].checks |= KJ_CHECK_BOUNDS;
     }
     bool done = kj_compile_all(&e->arena, &diag, mod->program, kernels, specs, n, &e->options,
                                e->stage, codes);
-    if (!done)
-        kj_text_puts(&e->errors, kj_diag_text(&diag));
-    return done;
+    if (done)
+        return true;
+    int at = failing(e, kernels, specs, n);
+    if (at < n)
+        note_assumed(e, &diag, &first[at]);
+    kj_text_puts(&e->errors, kj_diag_text(&diag));
+    return false;
 }
 
 static void emit_kernels(void *data)

@@ -361,6 +361,7 @@ static kjit_status free_module(kj_pending *item, kj_failure *why)
             }
         }
         pthread_mutex_destroy(&k->lock);
+        free(k->assumed);
     }
     kj_const_arrays_free(mod);
     pthread_mutex_destroy(&mod->fill_lock);

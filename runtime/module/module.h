@@ -45,6 +45,8 @@ typedef struct kj_kernel {
     const kj_kernel_decl *decl;
     uint64_t name_hash;
     int key_words;
+    kj_value *
+        assumed; /* by const parameter, of forms (launch/assume.c); KJ_VOID: not given. NULL: none is */
     pthread_mutex_t lock; /* held while a variant is compiled and added */
     _Atomic(kj_variant *) buckets[KJ_BUCKETS];
 } kj_kernel;

@@ -158,6 +158,7 @@ static void modules(void **state)
         kjit_module_compile(own.ctx, NULL, mistaken, sizeof mistaken - 1, NULL, &broken),
         KJIT_COMPILE);
     BAD(kjit_module_emit, (broken, "tast", NULL, NULL, &no_text, NULL), KJIT_COMPILE, "has errors");
+    BAD(kjit_module_assume, (broken, "N", kjit_arg_i64(1)), KJIT_COMPILE, "has errors");
     BAD(kjit_module_kernel_info, (broken, "k", NULL, &kernel), KJIT_COMPILE, "has errors");
     BAD(kjit_launch, (broken, "k", &(kjit_config){.grid = {1}, .block = {1}}, NULL, 0),
         KJIT_COMPILE, "the source has errors (kjit_module_log has them)");
@@ -199,6 +200,12 @@ static void forms(void **state)
         "scale");
     BAD(kjit_module_emit, (own.mod, "llvm", NULL, negative, &no_text, NULL), KJIT_INVALID, "-1");
     BAD(kjit_module_emit, (own.mod, "llvm", NULL, huge, &no_text, NULL), KJIT_INVALID, "block");
+    NONE(kjit_module_assume, (NULL, "N", kjit_arg_i64(1)));
+    BAD(kjit_module_assume, (own.mod, NULL, kjit_arg_i64(1)), KJIT_INVALID, "name is NULL");
+    BAD(kjit_module_assume, (own.mod, "N", kjit_arg_array(own.fixed)), KJIT_INVALID,
+        "a number or a bool");
+    BAD(kjit_module_assume, (own.mod, "none", kjit_arg_i64(1)), KJIT_NOT_FOUND,
+        "has a const parameter 'none'");
     NONE(kjit_module_kernel_info, (NULL, "scale", NULL, &kernel));
     BAD(kjit_module_kernel_info, (own.mod, NULL, NULL, &kernel), KJIT_INVALID, "kernel is NULL");
     BAD(kjit_module_kernel_info, (own.mod, "scale", NULL, NULL), KJIT_INVALID, "out is NULL");
@@ -287,6 +294,7 @@ static void child(void)
     FORKED(kjit_module_load, (own.ctx, "t", NULL, &no_module));
     FORKED(kjit_module_set_const, (own.mod, "table", own.fixed));
     FORKED(kjit_module_emit, (own.mod, "ast", NULL, NULL, &no_text, NULL));
+    FORKED(kjit_module_assume, (own.mod, "N", kjit_arg_i64(1)));
     FORKED(kjit_module_kernel_info, (own.mod, "scale", NULL, &kernel));
     FORKED(kjit_module_record, (own.mod, "P", &dtype));
     FORKED(kjit_record_info, (own.ctx, KJIT_FIRST_RECORD, &record));

@@ -172,6 +172,7 @@ static void with_contexts(kjit_context *dead)
 static void with_modules(kjit_module *dead)
 {
     FREED(kjit_module_set_const, (dead, "table", own.fixed));
+    FREED(kjit_module_assume, (dead, "N", kjit_arg_i64(1)));
     FREED(kjit_module_emit, (dead, "ast", NULL, NULL, &no_text, NULL));
     FREED(kjit_module_kernel_info, (dead, "scale", NULL, &out.kernel));
     FREED(kjit_module_record, (dead, "P", &out.dtype));
