@@ -186,8 +186,14 @@ static void describe_params(kj_arena *arena, kj_kernel_info *info, const kj_tker
     for (int i = 0; i < k->nparams; i++) {
         const kj_tarray *a = k->params[i].array;
         if (a)
-            info->params[i] =
-                (kj_param_info){true, a->read, a->written, a->ndim, kj_elem_size(a), kj_unit(a)};
+            info->params[i] = (kj_param_info){.is_array = true,
+                                              .read = a->read,
+                                              .written = a->written,
+                                              .ndim = a->ndim,
+                                              .size = kj_elem_size(a),
+                                              .unit = kj_unit(a),
+                                              .tally = a->tally,
+                                              .elem = a->elem};
         info->nslots += a ? 1 + 2 * a->ndim : 1;
     }
 }
@@ -271,6 +277,7 @@ static bool specialise(kj_arena *arena, kj_diag *diag, const kj_program *program
         kj_look_at_values(arena, diag->source, typed, spec->checks);
     if (spec->checks & KJ_CHECK_BOUNDS)
         settle_checks(arena, typed, env, out);
+    kj_find_tallies(arena, typed);
     out->kernel = describe(arena, program, typed);
     *children = name_children(arena, program, out, *children);
     return true;

@@ -251,6 +251,8 @@ struct kj_host_launch {
     kj_host_spawner *spawner; /* of a kernel that launches others or is watched, and its children */
     const uint32_t *halt;     /* it is to end when this is not `going`; NULL: nobody can end it */
     uint32_t going;           /* 0 of code that polls, whose halt is never NULL */
+    uint32_t
+        own_tallies; /* kj_param_info.tally: those arrays are copies that the caller alone has */
     uint64_t slots[];
 };
 
@@ -281,13 +283,59 @@ enum {
 
 /* ---- Kernels ---- */
 
+/* What a kernel's threads do to an array that they only count in: one atomic of integers, whose order
+ * does not matter, and nobody looks at the elements (analysis/tally.c). */
+typedef enum kj_tally_op {
+    KJ_TALLY_NONE,
+    KJ_TALLY_ADD,
+    KJ_TALLY_AND,
+    KJ_TALLY_OR,
+    KJ_TALLY_XOR,
+    KJ_TALLY_MIN,
+    KJ_TALLY_MAX
+} kj_tally_op;
+
 /* A value of the launch's order, as a kernel uses it. */
 typedef struct kj_param_info {
     bool is_array, read, written;
     int ndim;
     int64_t size; /* bytes of an element */
     int unit;     /* and those that strides count */
+    kj_tally_op tally;
+    kj_dtype elem; /* of a tally */
 } kj_param_info;
+
+/* How many slots it takes. */
+static inline int kj_param_slots(const kj_param_info *p)
+{
+    return p->is_array ? 1 + 2 * p->ndim : 1;
+}
+
+/* The bytes of an array from its first element to its last; none of an empty one. */
+typedef struct kj_bytes {
+    uint64_t begin, end;
+} kj_bytes;
+
+static inline kj_bytes kj_array_bytes(const kj_param_info *p, const uint64_t *slots)
+{
+    kj_bytes r = {slots[0], slots[0] + (uint64_t)p->size};
+    for (int d = 0; d < p->ndim; d++) {
+        int64_t extent = (int64_t)slots[1 + d], stride = (int64_t)slots[1 + p->ndim + d];
+        uint64_t way = (uint64_t)((extent - 1) * stride * p->unit);
+        if (extent <= 0)
+            return (kj_bytes){0, 0};
+        if (stride < 0)
+            r.begin += way;
+        else
+            r.end += way;
+    }
+    return r;
+}
+
+static inline bool kj_bytes_meet(kj_bytes a, kj_bytes b)
+{
+    return a.begin < b.end && b.begin < a.end;
+}
 
 /* A const array that the host fills. */
 typedef struct kj_const_array_info {

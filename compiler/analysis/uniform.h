@@ -39,6 +39,8 @@ typedef struct kj_deps {
 
 /* The axis of threadIdx along which a CPU's lanes had best run (lanes.c). */
 int kj_choose_lanes(kj_arena *arena, const kj_tkernel *kernel);
+/* Which parameters are only counted in (tally.c). */
+void kj_find_tallies(kj_arena *arena, kj_tkernel *kernel);
 
 /* Also fills the `divergence` of every loop (its trip count and exits) and tblock (its leaves). */
 kj_deps *kj_uniform(kj_arena *arena, const kj_tkernel *kernel);

@@ -101,6 +101,7 @@ typedef struct kj_tarray {
     int id;             /* dense among the kernel's roots */
     int param;          /* index in kj_tkernel.params, or -1 */
     bool read, written; /* by any load, store, atomic in the kernel */
+    kj_tally_op tally;  /* by analysis/tally.c, of a parameter */
     const void *data;   /* const arrays: the elements, C order, in memory form; NULL with filled */
     int filled; /* const arrays that the host fills: 1 + index in kj_program.filled, else 0 */
     const char *symbol;   /* of those: a GPU's variable */

@@ -15,39 +15,18 @@ typedef struct kj_replay {
     kj_exec *exec; /* NULL: the same would not come of it */
 } kj_replay;
 
-/* The bytes from the first element of an array to its last, by its slots. */
-typedef struct range {
-    uint64_t begin, end;
-} range;
-
-static range range_of(const kj_param_info *p, const uint64_t *slots)
-{
-    range r = {slots[0], slots[0] + (uint64_t)p->size};
-    for (int d = 0; d < p->ndim; d++) {
-        int64_t extent = (int64_t)slots[1 + d], stride = (int64_t)slots[1 + p->ndim + d];
-        uint64_t way = (uint64_t)((extent - 1) * stride * p->unit);
-        if (extent == 0)
-            return (range){0, 0};
-        if (stride < 0)
-            r.begin += way;
-        else
-            r.end += way;
-    }
-    return r;
-}
-
 /* Is what the launch wrote in no other of its arrays? */
 static bool are_apart(const kj_kernel_info *kernel, const uint64_t *slots)
 {
-    range others[KJ_MAX_PARAMS];
+    kj_bytes others[KJ_MAX_PARAMS];
     bool apart = true;
     for (int i = 0; i < kernel->nparams; i++) {
         const kj_param_info *p = &kernel->params[i];
-        others[i] = p->is_array ? range_of(p, slots) : (range){0, 0};
+        others[i] = p->is_array ? kj_array_bytes(p, slots) : (kj_bytes){0, 0};
         for (int k = 0; k < i; k++)
-            apart &= !(p->written || kernel->params[k].written) ||
-                     others[k].end <= others[i].begin || others[i].end <= others[k].begin;
-        slots += p->is_array ? 1 + 2 * p->ndim : 1;
+            apart &=
+                !(p->written || kernel->params[k].written) || !kj_bytes_meet(others[i], others[k]);
+        slots += kj_param_slots(p);
     }
     return apart;
 }

@@ -51,6 +51,7 @@ static void load_params(kj_lower *lo)
     if (lo->kernel->polls)
         lo->halt = load_launch(lo, lo->ptr, (int64_t)offsetof(kj_host_launch, halt));
     int64_t slot = (int64_t)offsetof(kj_host_launch, slots);
+    bool tallies = false;
     for (int i = 0; i < lo->kernel->nparams; i++) {
         const kj_tparam *p = &lo->kernel->params[i];
         if (p->var) {
@@ -63,6 +64,7 @@ static void load_params(kj_lower *lo)
             continue;
         }
         int ndim = p->array->ndim;
+        tallies |= p->array->tally != KJ_TALLY_NONE;
         lo->roots[p->array->id] = load_launch(lo, lo->ptr, slot);
         for (int d = 0; d < ndim; d++) {
             lo->dims[i][d] = load_launch(lo, lo->i64, slot + 8 * (1 + d));
@@ -78,6 +80,10 @@ static void load_params(kj_lower *lo)
     }
     if (lo->kernel->nsites > 0)
         lo->report = load_launch(lo, lo->ptr, slot);
+    if (tallies) {
+        LLVMValueRef own = load_launch(lo, lo->i32, (int64_t)offsetof(kj_host_launch, own_tallies));
+        lo->own = LLVMBuildICmp(lo->b, LLVMIntNE, own, LLVMConstInt(lo->i32, 0, false), "own");
+    }
     kj_watch_open(lo);
 }
 

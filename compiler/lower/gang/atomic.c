@@ -170,13 +170,14 @@ static LLVMValueRef update_atomic(kj_lower *lo, kj_builtin id, kj_dtype type, LL
     return LLVMBuildBitCast(lo->b, LLVMBuildExtractValue(lo->b, pair, 0, ""), lo->types[type], "");
 }
 
+/* `alone`: the array is a copy that the worker alone has. */
 static LLVMValueRef update(kj_lower *lo, const kj_texpr *e, LLVMValueRef base, LLVMValueRef index,
-                           LLVMValueRef a, LLVMValueRef b)
+                           LLVMValueRef a, LLVMValueRef b, bool alone)
 {
     const kj_tarray *array = e->u.atomic.array;
     LLVMValueRef at = kj_lower_element(lo, array->elem, base, index);
     bool shared = array->root->space == KJ_SHARED;
-    if (shared && lo->target->serial)
+    if (alone || (shared && lo->target->serial))
         return update_shared(lo, e->u.atomic.id, array->elem, at, a, b);
     return update_atomic(lo, e->u.atomic.id, array->elem, at, a, b, shared);
 }
@@ -341,13 +342,14 @@ typedef struct each {
     LLVMValueRef base;
     spilled index, a, b;
     LLVMValueRef old; /* memory for the old values, NULL when nobody asks */
+    bool alone;       /* update's */
 } each;
 
 static void update_one(kj_lower *lo, const each *u, LLVMValueRef thread)
 {
     LLVMValueRef b = u->e->u.atomic.args[1] ? spill_read(lo, &u->b, thread) : NULL;
     LLVMValueRef was = update(lo, u->e, u->base, spill_read(lo, &u->index, thread),
-                              spill_read(lo, &u->a, thread), b);
+                              spill_read(lo, &u->a, thread), b, u->alone);
     if (u->old)
         LLVMBuildStore(lo->b, was,
                        LLVMBuildGEP2(lo->b, lo->types[u->e->type], u->old, &thread, 1, ""));
@@ -358,6 +360,38 @@ static void update_running(kj_lower *lo, const each *u, LLVMValueRef bits)
     kj_bit_loop l = kj_bits_begin(lo, bits, false);
     update_one(lo, u, l.thread);
     kj_bits_end(lo, &l);
+}
+
+static void update_all(kj_lower *lo, const each *u, kj_mask m)
+{
+    LLVMBasicBlockRef every = kj_new_block(lo, "every"), some = kj_new_block(lo, "some"),
+                      done = kj_new_block(lo, "done");
+    LLVMBuildCondBr(lo->b, kj_mask_full(lo, m), every, some);
+    LLVMPositionBuilderAtEnd(lo->b, every);
+    for (int t = 0; t < lo->rows * lo->lanes; t++)
+        update_one(lo, u, kj_i64(lo, t));
+    LLVMBuildBr(lo->b, done);
+    LLVMPositionBuilderAtEnd(lo->b, some);
+    update_running(lo, u, running_bits(lo, m));
+    LLVMBuildBr(lo->b, done);
+    LLVMPositionBuilderAtEnd(lo->b, done);
+}
+
+/* Of an array that may be the worker's own: then without locks, whose time a loop does not add to. */
+static void update_tally(kj_lower *lo, const each *u, kj_mask m)
+{
+    LLVMBasicBlockRef copy = kj_new_block(lo, "copy"), common = kj_new_block(lo, "common"),
+                      done = kj_new_block(lo, "done");
+    each of_copy = *u;
+    of_copy.alone = true;
+    LLVMBuildCondBr(lo->b, lo->own, copy, common);
+    LLVMPositionBuilderAtEnd(lo->b, copy);
+    update_all(lo, &of_copy, m);
+    LLVMBuildBr(lo->b, done);
+    LLVMPositionBuilderAtEnd(lo->b, common);
+    update_running(lo, u, running_bits(lo, m));
+    LLVMBuildBr(lo->b, done);
+    LLVMPositionBuilderAtEnd(lo->b, done);
 }
 
 static kj_tile update_each(kj_lower *lo, const kj_texpr *e, const kj_access *at,
@@ -378,17 +412,8 @@ static kj_tile update_each(kj_lower *lo, const kj_texpr *e, const kj_access *at,
             LLVMBuildStore(lo->b, LLVMConstNull(row), LLVMBuildGEP2(lo->b, row, u.old, &i, 1, ""));
         }
     }
-    LLVMBasicBlockRef every = kj_new_block(lo, "every"), some = kj_new_block(lo, "some"),
-                      done = kj_new_block(lo, "done");
-    LLVMBuildCondBr(lo->b, kj_mask_full(lo, m), every, some);
-    LLVMPositionBuilderAtEnd(lo->b, every);
-    for (int t = 0; t < lo->rows * lo->lanes; t++)
-        update_one(lo, &u, kj_i64(lo, t));
-    LLVMBuildBr(lo->b, done);
-    LLVMPositionBuilderAtEnd(lo->b, some);
-    update_running(lo, &u, running_bits(lo, m));
-    LLVMBuildBr(lo->b, done);
-    LLVMPositionBuilderAtEnd(lo->b, done);
+    bool tally = lo->own && e->u.atomic.array->root->tally;
+    (tally ? update_tally : update_all)(lo, &u, m);
     for (int r = 0; r < lo->rows && used; r++) {
         LLVMValueRef i = kj_i64(lo, r);
         out.v[r] = LLVMBuildLoad2(lo->b, row, LLVMBuildGEP2(lo->b, row, u.old, &i, 1, ""), "");
@@ -403,13 +428,13 @@ kj_tile kj_lower_atomic(kj_lower *lo, const kj_texpr *e, const kj_access *at, co
     if (lo->rows == 1 && lo->lanes == 1) {
         LLVMValueRef a = kj_tile_vector(lo, args[0], 0, 1),
                      b = e->u.atomic.args[1] ? kj_tile_vector(lo, args[1], 0, 1) : NULL;
-        return kj_tile_scalar(e->type, update(lo, e, at->base, at->offset.v[0], a, b));
+        return kj_tile_scalar(e->type, update(lo, e, at->base, at->offset.v[0], a, b, false));
     }
     bool one = at->offset.rows == 1 && at->offset.lanes == 1 && !used;
     LLVMValueRef index = at->offset.v[0];
     if (one && combines(lo, id, e->type)) {
         LLVMValueRef all = reduce(lo, id, of_all(lo, id, args[0], m));
-        return kj_tile_scalar(e->type, update(lo, e, at->base, index, all, NULL));
+        return kj_tile_scalar(e->type, update(lo, e, at->base, index, all, NULL, false));
     }
     if (one && adds_in_order(id, e->type)) {
         add_in_order(lo, e, at->base, index, of_all(lo, id, args[0], m));

@@ -207,6 +207,7 @@ struct kj_lower {
     LLVMValueRef counter;    /* of a GPU: of the blocks that came to a grid_sync() */
     LLVMValueRef resume;     /* of a CPU: the switch to where the block waited at one */
     kj_kept *kept;           /* and what it finds again there */
+    LLVMValueRef own;        /* of a CPU: kj_host_launch.own_tallies, an i1; NULL: there are none */
     LLVMValueRef halt;       /* where code that polls looks; NULL: it does not */
     LLVMValueRef near_halt;  /* of one that is far away: a copy; or NULL */
     LLVMValueRef turns;      /* of loops so far, where a look costs more than counting */

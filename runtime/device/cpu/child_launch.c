@@ -138,7 +138,10 @@ static kjit_status run_generation(kj_pool *pool, const generation *g, generation
         r.count++;
     }
     if (status == KJIT_OK) {
-        kj_job job = {run_row, &r, r.begin[r.count], next->spawner.watch != NULL};
+        kj_job job = {.run = run_row,
+                      .ctx = &r,
+                      .blocks = r.begin[r.count],
+                      .serial = next->spawner.watch != NULL};
         status = kj_pool_run_job(pool, &job, scratch, &cost, why);
     }
     free(r.grids);

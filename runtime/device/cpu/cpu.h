@@ -26,6 +26,9 @@ typedef struct kj_job {
     void *ctx;
     uint64_t blocks;
     bool serial; /* on the calling thread, in their order */
+    /* Or NULL: of each thread that takes part, before its first piece and behind its last. */
+    void (*begin)(void *ctx, void *memory);
+    void (*end)(void *ctx, void *memory);
 } kj_job;
 kjit_status kj_pool_run_job(kj_pool *pool, const kj_job *job, size_t scratch, atomic_uint *cost,
                             kj_failure *why);
@@ -43,6 +46,12 @@ uint64_t kj_count_blocks(const kj_host_launch *values); /* of its grid */
  * first. KJIT_FAULT when a block reported one. */
 kjit_status kj_pool_run(kj_pool *pool, kj_host_entry entry, const kj_host_launch *values,
                         size_t scratch, atomic_uint *cost, kj_failure *why);
+
+/* ---- Kernels that count in arrays (tally.c) ---- */
+
+/* A launch whose threads count in copies of their own; false, and nothing was run: it had better be an ordinary one. */
+bool kj_pool_run_counting(kj_pool *pool, const kj_launch_call *call, const kj_host_launch *values,
+                          kjit_status *status, kj_failure *why);
 
 /* ---- Grids whose blocks wait for one another (grid_sync.c) ---- */
 
@@ -121,6 +130,7 @@ struct kj_exec {
     kj_child_entry *children;     /* NULL: it launches none */
     const kj_kernel_info *kernel; /* the code's */
     unsigned watched;             /* what the code tells of its threads for: KJ_CHECKS_WATCHED */
+    bool counts;                  /* some parameter is only counted in: kj_param_info.tally */
 };
 
 /* ---- Launches that are checked (watch.c) ---- */

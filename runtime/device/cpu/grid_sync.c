@@ -34,7 +34,8 @@ static bool run_turn(void *ctx, uint64_t first, uint64_t last, void *memory)
 static kjit_status run_turns(kj_pool *pool, grid *g, atomic_uint *cost, kj_failure *why)
 {
     kj_host_watch *watch = kj_watch_of(g->values);
-    kj_job job = {run_turn, g, kj_count_blocks(g->values), watch != NULL};
+    kj_job job = {
+        .run = run_turn, .ctx = g, .blocks = kj_count_blocks(g->values), .serial = watch != NULL};
     uint64_t waiting;
     do {
         atomic_store_explicit(&g->waiting, 0, memory_order_relaxed);

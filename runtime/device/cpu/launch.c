@@ -24,7 +24,7 @@ static kjit_status run(kj_device *dev, const kj_launch_call *call, kj_host_launc
                               : NULL;
     if (exec->children)
         status = kj_pool_run_family(dev->pool, call, values, why);
-    else
+    else if (!exec->counts || !kj_pool_run_counting(dev->pool, call, values, &status, why))
         status = (exec->grid_sync ? kj_pool_run_grid : kj_pool_run)(
             dev->pool, exec->entry, values, call->scratch, &exec->cost, why);
     if (running)
@@ -38,6 +38,7 @@ kjit_status kj_cpu_run(kj_device *dev, const kj_launch_call *call, kj_host_launc
     const kj_exec *exec = call->exec;
     kj_host_spawner told = {.watch = NULL};
     values->spawner = NULL;
+    values->own_tallies = 0;
     if (!exec->watched)
         return run(dev, call, values, why);
     told.watch = kj_watch_begin(dev, exec->kernel, values);

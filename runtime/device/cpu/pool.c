@@ -156,8 +156,22 @@ static void run_blocks(const kj_job *job, uint64_t first, uint64_t last, void *m
         atomic_store_explicit(faulted, true, memory_order_relaxed);
 }
 
+/* Of a thread that takes part. */
+static void begin(const kj_job *job, void *memory, bool *begun)
+{
+    if (job->begin && !*begun)
+        job->begin(job->ctx, memory);
+    *begun = true;
+}
+
+static void end(const kj_job *job, void *memory, bool begun)
+{
+    if (job->end && begun)
+        job->end(job->ctx, memory);
+}
+
 /* Claims a chunk and runs it; returns its blocks, 0 when there are none left or some block failed. */
-static uint64_t run_chunk(slot *s, void *memory)
+static uint64_t run_chunk(slot *s, void *memory, bool *begun)
 {
     if (atomic_load_explicit(&s->faulted, memory_order_relaxed))
         return 0;
@@ -165,16 +179,19 @@ static uint64_t run_chunk(slot *s, void *memory)
     if (first >= s->job.blocks)
         return 0;
     uint64_t last = s->job.blocks - first < s->chunk ? s->job.blocks : first + s->chunk;
+    begin(&s->job, memory, begun);
     run_blocks(&s->job, first, last, memory, &s->faulted);
     return last - first;
 }
 
 static void work(slot *s, void *memory)
 {
+    bool begun = false;
     kj_float_env env = kj_float_enter();
-    while (run_chunk(s, memory) > 0)
+    while (run_chunk(s, memory, &begun) > 0)
         continue;
     kj_float_leave(env);
+    end(&s->job, memory, begun);
 }
 
 /* ---- Workers ---- */
@@ -277,7 +294,9 @@ static kjit_status run_alone(slot *s, const kj_job *job, uint64_t chunk, size_t 
         return kj_because(why, KJIT_NO_MEMORY, "out of memory: %zu bytes of shared memory",
                           scratch_size);
     atomic_bool faulted;
+    bool begun = false;
     atomic_init(&faulted, false);
+    begin(job, memory->data, &begun);
     kj_float_env env = kj_float_enter();
     for (uint64_t first = 0; first < job->blocks; first += chunk) {
         uint64_t rest = job->blocks - first;
@@ -286,6 +305,7 @@ static kjit_status run_alone(slot *s, const kj_job *job, uint64_t chunk, size_t 
             break;
     }
     kj_float_leave(env);
+    end(job, memory->data, begun);
     shrink(memory);
     free(own.data);
     return atomic_load_explicit(&faulted, memory_order_relaxed) ? KJIT_FAULT : KJIT_OK;
@@ -310,11 +330,12 @@ static void lead(kj_pool *pool, slot *s, atomic_uint *cost)
     uint64_t estimate = atomic_load_explicit(cost, memory_order_relaxed) * s->job.blocks;
     bool alone = estimate > 0 &&
                  (estimate < TINY_NS || (estimate < SMALL_NS && atomic_load(&pool->sleepers) > 0));
+    bool begun = false;
     if (!alone)
         announce(pool, wanted);
     int64_t start = now_ns();
     kj_float_env env = kj_float_enter();
-    for (int i = 0; (n = run_chunk(s, s->own.data)) > 0; i++) {
+    for (int i = 0; (n = run_chunk(s, s->own.data, &begun)) > 0; i++) {
         blocks += n;
         if (alone && i % LOOK == 0 && now_ns() - start > 2 * SMALL_NS) {
             alone = false;
@@ -323,6 +344,7 @@ static void lead(kj_pool *pool, slot *s, atomic_uint *cost)
     }
     kj_float_leave(env);
     learn(cost, now_ns() - start, blocks);
+    end(&s->job, s->own.data, begun);
 }
 
 /* A program that only checks its kernels, or launches small ones, has no threads. Those that could
@@ -426,7 +448,10 @@ kjit_status kj_pool_run(kj_pool *pool, kj_host_entry entry, const kj_host_launch
                         size_t scratch_size, atomic_uint *cost, kj_failure *why)
 {
     grid g = {entry, values};
-    kj_job job = {run_grid, &g, kj_count_blocks(values), kj_watch_of(values) != NULL};
+    kj_job job = {.run = run_grid,
+                  .ctx = &g,
+                  .blocks = kj_count_blocks(values),
+                  .serial = kj_watch_of(values) != NULL};
     return kj_pool_run_job(pool, &job, scratch_size, cost, why);
 }
 

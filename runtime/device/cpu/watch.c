@@ -472,43 +472,22 @@ static int32_t on_block(kj_host_watch *told, const kj_host_launch *launch, int64
 
 /* ---- Launches ---- */
 
-/* The bytes of an array, from its slots on. */
-typedef struct range {
-    uintptr_t begin, end;
-} range;
-
-static range range_of(const kj_param_info *p, const uint64_t *slots)
-{
-    range r = {(uintptr_t)slots[0], (uintptr_t)slots[0] + (uintptr_t)p->size};
-    for (int d = 0; d < p->ndim; d++) {
-        int64_t n = (int64_t)slots[1 + d], step = (int64_t)slots[1 + p->ndim + d] * p->unit;
-        if (n <= 0)
-            return (range){0, 0};
-        if (step < 0)
-            r.begin += (uintptr_t)((n - 1) * step);
-        else
-            r.end += (uintptr_t)((n - 1) * step);
-    }
-    return r;
-}
-
 /* Nothing that a launch only reads can be part of a race. */
 static bool find_quiet(watch *w, const kj_host_launch *values)
 {
     const kj_kernel_info *k = w->kernel;
     size_t n = (size_t)k->nparams + 1, at = 0;
-    range *ranges = calloc(n, sizeof *ranges);
+    kj_bytes *ranges = calloc(n, sizeof *ranges);
     bool *quiet = calloc(n, sizeof *quiet);
     for (int i = 0; ranges && quiet && i < k->nparams; i++) {
         const kj_param_info *p = &k->params[i];
-        ranges[i] = p->is_array ? range_of(p, values->slots + at) : (range){0, 0};
-        at += p->is_array ? 1 + 2 * (size_t)p->ndim : 1;
+        ranges[i] = p->is_array ? kj_array_bytes(p, values->slots + at) : (kj_bytes){0, 0};
+        at += (size_t)kj_param_slots(p);
         quiet[i] = p->is_array && !p->written && !k->launches;
     }
     for (int i = 0; ranges && quiet && i < k->nparams; i++)
         for (int j = 0; j < k->nparams; j++)
-            if (k->params[j].written && ranges[i].begin < ranges[j].end &&
-                ranges[j].begin < ranges[i].end)
+            if (k->params[j].written && kj_bytes_meet(ranges[i], ranges[j]))
                 quiet[i] = false;
     for (int i = 0; ranges && quiet && i < k->nsites; i++)
         w->quiet[i] = k->sites[i]->watched > 0 && quiet[k->sites[i]->watched - 1];

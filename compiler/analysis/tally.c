@@ -1,0 +1,68 @@
+/* Arrays that a kernel's threads only count in: typed AST in, kj_tarray.tally out.
+ *
+ * hist[x[i]] += 1 as an atomic is a locked instruction on a CPU, which takes several times as long as all the
+ * rest of such a kernel. Where the sum, minimum, ... of integers is the only thing that a kernel does to an array,
+ * and none of its threads looks at it, it is the same whether each worker first counts in a copy of its own. */
+#include "analysis/uniform.h"
+
+typedef struct search {
+    bool *looked; /* by root id: something else is done to it */
+    bool *
+        moves; /* some update's place is not a constant: those that are are combined over a gang anyway */
+} search;
+
+static kj_tally_op tally_of(kj_builtin id, kj_dtype type)
+{
+    if (!kj_is_int(type))
+        return KJ_TALLY_NONE;
+    switch (id) {
+    case KJ_BI_ATOMIC_ADD: return KJ_TALLY_ADD;
+    case KJ_BI_ATOMIC_AND: return KJ_TALLY_AND;
+    case KJ_BI_ATOMIC_OR: return KJ_TALLY_OR;
+    case KJ_BI_ATOMIC_XOR: return KJ_TALLY_XOR;
+    case KJ_BI_ATOMIC_MIN: return KJ_TALLY_MIN;
+    case KJ_BI_ATOMIC_MAX: return KJ_TALLY_MAX;
+    default: return KJ_TALLY_NONE;
+    }
+}
+
+static void update(search *f, const kj_tstmt *s, const kj_texpr *e)
+{
+    const kj_tarray *a = e->u.atomic.array;
+    kj_tarray *root = a->root;
+    kj_tally_op op = tally_of(e->u.atomic.id, e->type);
+    bool dropped = s->kind == KJ_TS_EXPR && s->u.expr == e;
+    if (!dropped || !op || root->of || (root->tally && root->tally != op))
+        f->looked[root->id] = true;
+    root->tally = op;
+    f->moves[root->id] |= a->offset != NULL;
+    for (int i = 0; i < a->ndim; i++)
+        f->moves[root->id] |= e->u.atomic.index[i]->kind != KJ_TE_CONST;
+}
+
+static bool visit(void *ctx, const kj_tstmt *s, const kj_texpr *e)
+{
+    search *f = ctx;
+    if (!e && s->kind == KJ_TS_STORE)
+        f->looked[s->u.store.array->root->id] = true;
+    if (e && e->kind == KJ_TE_LOAD)
+        f->looked[e->u.load.array->root->id] = true;
+    if (e && e->kind == KJ_TE_ADDRESS)
+        f->looked[e->u.dim.array->root->id] = true;
+    if (e && e->kind == KJ_TE_ATOMIC)
+        update(f, s, e);
+    return true;
+}
+
+void kj_find_tallies(kj_arena *arena, kj_tkernel *k)
+{
+    size_t n = (size_t)k->nroots + 1;
+    search f = {.looked = KJ_NEW_ARRAY(arena, bool, n), .moves = KJ_NEW_ARRAY(arena, bool, n)};
+    bool alone = !k->grid_sync && !k->children && !(k->checks & KJ_CHECKS_WATCHED);
+    kj_walk(k->body->body, NULL, visit, &f);
+    for (int i = 0; i < k->nroots; i++) {
+        kj_tarray *root = k->roots[i];
+        if (!alone || root->param < 0 || f.looked[i] || !f.moves[i])
+            root->tally = KJ_TALLY_NONE;
+    }
+}
