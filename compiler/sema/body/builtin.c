@@ -284,6 +284,9 @@ static kj_operand conversion(kj_sema *s, const kj_expr *e, kj_dtype to)
         if (v.kind == KJ_V_ARRAY)
             kj_hint(s->diag, m, "convert an element: %s(%s[i])", kj_type_name(to),
                     kj_source_text(s, v.span, "a"));
+        if (kj_is_aggregate(&v) && v.u.tuple.of->kind == KJ_VECTOR && kj_vector_of(to, v.u.tuple.n))
+            kj_hint(s->diag, m, "of a vector: %s(%s)", kj_vector_of(to, v.u.tuple.n)->name,
+                    kj_source_text(s, v.span, "v"));
         if (kj_is_complex(&v))
             kj_hint(s->diag, m, "convert a part: %s(%s.real)", kj_type_name(to),
                     kj_source_text(s, v.span, "z"));

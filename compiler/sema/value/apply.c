@@ -35,6 +35,20 @@ static bool fold_literals(kj_builtin id, const kj_operand *v, int n, kj_span spa
     return true;
 }
 
+/* The type of a number, or of a vector's numbers; KJ_VOID: of none, or a literal. */
+static kj_dtype number_type(const kj_operand *v)
+{
+    if (kj_is_aggregate(v) && v->u.tuple.of->kind == KJ_VECTOR)
+        return v->u.tuple.of->elem;
+    return v->kind == KJ_V_SCALAR ? v->u.scalar.e->type : KJ_VOID;
+}
+
+/* What converts it to numbers of that type. */
+static const char *with_type(const kj_operand *v, kj_dtype type)
+{
+    return kj_is_aggregate(v) ? kj_vector_of(type, v->u.tuple.n)->name : kj_type_name(type);
+}
+
 static void refuse_argument(kj_sema *s, const kj_operand *v, const char *name, char letter)
 {
     kj_message *m = kj_sema_error(s, v->span, KJ_RULE_TYPE_MISMATCH, "'%s' takes %s, not %s", name,
@@ -43,12 +57,15 @@ static void refuse_argument(kj_sema *s, const kj_operand *v, const char *name, c
                                   : letter == 'i' || letter == 'd' ? "integers"
                                                                    : "numbers",
                                   kj_describe(s, v));
-    if (v->kind == KJ_V_SCALAR) {
-        bool real = letter == 'f', wide = kj_types[v->u.scalar.e->type].bits > 32;
-        kj_hint(s->diag, m, "write %s(%s)%s", real ? "f32" : "i32",
-                kj_source_text(s, v->span, "..."), real && wide ? ", or f64 for all digits" : "");
-        kj_fix(s->diag, m, v->span, "%s(%s)", real ? "f32" : "i32",
-               kj_source_text(s, v->span, "..."));
+    kj_dtype own = number_type(v);
+    if (own != KJ_VOID) {
+        bool real = letter == 'f', wide = kj_types[own].bits > 32;
+        kj_dtype to = real ? KJ_F32 : KJ_I32, all = KJ_F64;
+        const char *text = kj_source_text(s, v->span, "...");
+        kj_hint(s->diag, m, "write %s(%s)%s%s%s", with_type(v, to), text,
+                real && wide ? ", or " : "", real && wide ? with_type(v, all) : "",
+                real && wide ? " for all digits" : "");
+        kj_fix(s->diag, m, v->span, "%s(%s)", with_type(v, to), text);
     }
 }
 
@@ -75,6 +92,41 @@ static bool check_numbers(kj_sema *s, kj_builtin id, const char *letters, const 
     return true;
 }
 
+/* Of arguments that have a type in common which the letter does not take: who is to blame. */
+static const kj_operand *blamed(const char *letters, char letter, const kj_operand *v, int n)
+{
+    const kj_operand *first = NULL;
+    for (int i = 0; i < n; i++) {
+        if (!is_common(letters[i]))
+            continue;
+        first = first ? first : &v[i];
+        kj_dtype own = number_type(&v[i]);
+        if (own != KJ_VOID && !letter_takes(letter, own))
+            return &v[i];
+    }
+    return first;
+}
+
+bool kj_takes_parts(kj_sema *s, kj_builtin id, const kj_operand *v, int n)
+{
+    const char *letters = kj_builtin_letters(id);
+    kj_dtype common = KJ_VOID;
+    char letter = 0;
+    for (int i = 0; i < n; i++) {
+        kj_dtype own = is_common(letters[i]) ? number_type(&v[i]) : KJ_VOID;
+        if (own == KJ_VOID)
+            continue;
+        letter = letters[i];
+        common = common == KJ_VOID ? own : kj_common_type(common, own);
+        if (common == KJ_VOID) /* which the parts will tell */
+            return true;
+    }
+    if (common == KJ_VOID || letter_takes(letter, common))
+        return true;
+    refuse_argument(s, blamed(letters, letter, v, n), kj_builtins[id].name, letter);
+    return false;
+}
+
 /* The arguments in the signature's types; false after an error. */
 static bool take_arguments(kj_sema *s, const kj_expr *e, kj_builtin id, const char *letters,
                            kj_operand *v, int n, kj_dtype want, kj_texpr **args)
@@ -99,7 +151,9 @@ static bool take_arguments(kj_sema *s, const kj_expr *e, kj_builtin id, const ch
         if (is_common(letters[i])) {
             args[i] = common[k].u.scalar.e;
             if (!letter_takes(letter, args[i]->type)) {
-                refuse_argument(s, &common[k], kj_builtins[id].name, letter);
+                const kj_operand *who = blamed(letters, letter, v, n);
+                refuse_argument(s, kj_is_untyped(who) ? &common[k] : who, kj_builtins[id].name,
+                                letter);
                 return false;
             }
             k++;

@@ -79,6 +79,8 @@ bool kj_is_guessing(const kj_sema *s);
 
 /* ---- apply.c ---- */
 
+/* Do the types of vectors, and of scalars beside them, suit the builtin? Reports who does not. */
+bool kj_takes_parts(kj_sema *s, kj_builtin id, const kj_operand *v, int n);
 /* A builtin that is more than a name for sema, applied to evaluated arguments. */
 kj_operand kj_apply_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype want,
                             kj_operand *v, int n);

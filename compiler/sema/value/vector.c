@@ -106,6 +106,8 @@ kj_operand kj_aggregate_builtin(kj_sema *s, const kj_expr *e, kj_builtin id, kj_
     const char *what = kj_arena_printf(s->diag->arena, "'%s'", kj_builtins[id].name),
                *letters = kj_builtin_letters(id);
     int parts = common_count(s, v, n, letters, e->span, what);
+    if (parts && !kj_takes_parts(s, id, v, n))
+        return kj_no_value(e->span);
     kj_operand *items = KJ_NEW_ARRAY(s->arena, kj_operand, MOST_PARTS);
     for (int i = 0; i < parts; i++) {
         kj_operand args[MOST_ARGS];
