@@ -1,5 +1,5 @@
-/* How often a number is halved, or tripled and one added, until it is 1: of vectors of numbers, of which those that have
- * come to 1 stay there. n is a multiple of 16. */
+/* How often a number is halved, or tripled and one added, until it is 1: of vectors of numbers, of which those that
+ * have come to 1 stay there. n is a multiple of 16. */
 #include "omp.h"
 
 enum { LANES = 16 };

@@ -1,5 +1,5 @@
-/* The iterations a point of [-2, 1] x [-1.5, 1.5] takes to leave the circle of radius 2, at most 256: of vectors of points,
- * of which those that have left stay where they are. n is a multiple of 32. */
+/* The iterations a point of [-2, 1] x [-1.5, 1.5] takes to leave the circle of radius 2, at most 256: of vectors of
+ * points, of which those that have left stay where they are. n is a multiple of 32. */
 #include "omp.h"
 
 enum { LANES = 32 };
