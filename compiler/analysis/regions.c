@@ -155,11 +155,18 @@ static void flush(cutter *p, list *l, const kj_tstmt *s, const kj_tstmt *end)
         add(p, l, KJ_N_SCALAR, s);
 }
 
+/* Each thread evaluates what s does itself. */
+static void evaluate(cutter *p, kj_node *n)
+{
+    n->region = p->nregions++;
+    n->spin = kj_find_own_spin(p->arena, p->kernel, n->stmt);
+}
+
 static void cut_barrier(cutter *p, list *l, const kj_tstmt *s)
 {
     kj_node *n = add(p, l, KJ_N_BARRIER, s);
     if (s->u.barrier.arg)
-        n->region = p->nregions++;
+        evaluate(p, n);
 }
 
 static void cut_if(cutter *p, list *l, const kj_tstmt *s)
@@ -167,7 +174,7 @@ static void cut_if(cutter *p, list *l, const kj_tstmt *s)
     kj_node *n = add(p, l, KJ_N_IF, s);
     n->divergent = !is_uniform(p, s->u.if_.test);
     if (n->divergent)
-        n->region = p->nregions++;
+        evaluate(p, n);
     n->yes = cut_list(p, s->u.if_.yes);
     n->no = cut_list(p, s->u.if_.no);
 }
@@ -181,7 +188,7 @@ static void cut_loop(cutter *p, list *l, const kj_tstmt *s)
                        : is_uniform(p, s->u.while_.test);
     n->divergent = !uniform || (s->divergence & KJ_DEP_THREAD);
     if (n->divergent)
-        n->region = p->nregions++;
+        evaluate(p, n);
     target t = {.up = p->targets, .of = s, .loop = true, .divergent = n->divergent};
     p->targets = &t;
     n->yes = cut_list(p, s->kind == KJ_TS_FOR ? s->u.for_.body : s->u.while_.body);
@@ -470,7 +477,9 @@ kj_regions *kj_cut(kj_arena *arena, const kj_tkernel *kernel, const kj_deps *dep
 static void check_warps(kj_diag *diag, const kj_node *n)
 {
     for (; n; n = n->next) {
-        const kj_texpr *e = n->spin ? kj_warp_operation(n->stmt, n->end) : NULL;
+        const kj_texpr *e = !n->spin                 ? NULL
+                            : n->kind == KJ_N_REGION ? kj_warp_operation(n->stmt, n->end)
+                                                     : kj_own_warp_operation(n->stmt);
         check_warps(diag, n->yes);
         check_warps(diag, n->no);
         if (!e)

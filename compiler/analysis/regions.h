@@ -25,11 +25,11 @@ typedef struct kj_node {
     kj_node_kind kind;
     struct kj_node *next;
     const kj_tstmt *stmt, *end;
-    bool divergent;       /* IF, LOOP, INLINE */
-    bool exits;           /* REGION: threads leave constructs outside it */
-    const kj_tstmt *spin; /* REGION: a loop in it waits for others: thread after thread; or NULL */
+    bool divergent; /* IF, LOOP, INLINE */
+    bool exits;     /* REGION: threads leave constructs outside it */
     int region; /* REGION: its number; divergent IF and LOOP: that of the condition's evaluation,
                    BARRIER: of its argument's; else -1 */
+    const kj_tstmt *spin; /* a loop in that waits for others: thread after thread; or NULL */
     struct kj_node *yes, *no;
 } kj_node;
 
@@ -63,6 +63,10 @@ kj_regions *kj_cut(kj_arena *arena, const kj_tkernel *kernel, const kj_deps *dep
 /* The first loop in [s, end) that waits for other threads; NULL when none does (spin.c). */
 const kj_tstmt *kj_find_spin(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt *s,
                              const kj_tstmt *end);
+/* The first in what s evaluates itself. */
+const kj_tstmt *kj_find_own_spin(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt *s);
+/* May some statements of the kernel, whichever they are, hold such a loop? */
+bool kj_may_spin(kj_arena *arena, const kj_tkernel *kernel);
 /* Does a loop wait for other threads by loads: by those that are fetched again each time, or plain ones
  * beside an atomic or a fence? `only`: by those that name this array; NULL: by any. */
 bool kj_waits_by_loads(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt *loop,

@@ -268,13 +268,32 @@ static bool visit_loop(void *ctx, const kj_tstmt *s, const kj_texpr *e)
     return !f->found;
 }
 
+static search begin(kj_arena *arena, const kj_tkernel *kernel, bool plain)
+{
+    look as = {.arena = arena, .atomics = true, .plain = plain};
+    return (search){.as = as, .kernel = kernel};
+}
+
+/* One that waits by plain loads has no right to: beside an operation of a warp it is none. */
 const kj_tstmt *kj_find_spin(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt *s,
                              const kj_tstmt *end)
 {
-    /* One that waits by plain loads has no right to: beside an operation of a warp it is none. */
-    look as = {.arena = arena, .atomics = true, .plain = !kj_warp_operation(s, end)};
-    search f = {.as = as, .kernel = kernel};
+    search f = begin(arena, kernel, !kj_warp_operation(s, end));
     kj_walk(s, end, visit_loop, &f);
+    return f.found;
+}
+
+const kj_tstmt *kj_find_own_spin(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt *s)
+{
+    search f = begin(arena, kernel, !kj_own_warp_operation(s));
+    kj_walk_own(s, visit_loop, &f);
+    return f.found;
+}
+
+bool kj_may_spin(kj_arena *arena, const kj_tkernel *kernel)
+{
+    search f = begin(arena, kernel, true);
+    kj_walk(kernel->body->body, NULL, visit_loop, &f);
     return f.found;
 }
 

@@ -3,7 +3,7 @@
  * One walk over the kernel joins, into each variable, the dependences of the values it takes and of
  * the control constructs between its declaration and the assignment. Sets only grow, so the walk is
  * repeated until none changes. */
-#include "analysis/uniform.h"
+#include "analysis/regions.h"
 
 #include <string.h>
 
@@ -24,7 +24,11 @@ typedef struct frame {
 typedef struct walk {
     kj_deps *deps;
     int *depth; /* of each variable's declaration, by id */
-    bool spins; /* some loop waits for an atomic's result */
+    kj_arena *arena;
+    const kj_tkernel *cut; /* where what is being walked may hold regions that wait; or NULL */
+    bool disjoint;
+    bool apart; /* what is being walked runs thread after thread, as it waits for others */
+    bool spins; /* something does */
     bool changed;
     kj_diag *diag; /* for grid_sync(); NULL in walks that only collect */
 } walk;
@@ -116,6 +120,14 @@ static uint8_t element_dep(const kj_deps *deps, const kj_tarray *a, uint8_t inde
     return held | (a->root->space == KJ_LOCAL ? KJ_DEP_THREAD : index);
 }
 
+/* Under a lock each thread finds what the one before has left. */
+static uint8_t load_dep(const walk *w, const kj_tarray *a, uint8_t index)
+{
+    bool others = a->root->space == KJ_GLOBAL || a->root->space == KJ_SHARED;
+    bool changes = w->apart && others && (a->root->written || !w->disjoint);
+    return element_dep(w->deps, a, index) | (changes ? KJ_DEP_THREAD : 0);
+}
+
 static uint8_t index_dep(const kj_deps *deps, const kj_texpr *e)
 {
     switch (e->u.index.which) {
@@ -161,7 +173,7 @@ static uint8_t walk_expr(walk *w, const kj_texpr *e, frame *f)
         frame arm = enter(f, dep, e->u.select.test->span);
         return dep | walk_expr(w, e->u.select.yes, &arm) | walk_expr(w, e->u.select.no, &arm);
     }
-    case KJ_TE_LOAD: return element_dep(w->deps, e->u.load.array, walk_operands(w, e, f));
+    case KJ_TE_LOAD: return load_dep(w, e->u.load.array, walk_operands(w, e, f));
     case KJ_TE_ATOMIC:
         w->deps->atomics = true;
         walk_operands(w, e, f);
@@ -195,7 +207,6 @@ static void walk_loop(walk *w, kj_tstmt *s, frame *up)
     join(w, &s->divergence, own);
     f.own = own;
     f.dep = s->divergence;
-    w->spins |= (s->divergence & KJ_DEP_ATOMIC) != 0;
     walk_stmts(w, s->kind == KJ_TS_FOR ? s->u.for_.body : s->u.while_.body, &f);
 }
 
@@ -278,10 +289,30 @@ static void walk_stmt(walk *w, kj_tstmt *s, frame *f)
     }
 }
 
+/* Does the region that begins there wait for others, or what a statement around a barrier evaluates? */
+static bool waits(const walk *w, const kj_tstmt *s)
+{
+    const kj_tstmt *end = s;
+    while (end && !end->barrier)
+        end = end->next;
+    return end == s ? kj_find_own_spin(w->arena, w->cut, s)
+                    : kj_find_spin(w->arena, w->cut, s, end);
+}
+
 static void walk_stmts(walk *w, kj_tstmt *s, frame *f)
 {
-    for (; s; s = s->next)
+    const kj_tkernel *cut = w->cut;
+    bool apart = w->apart, begins = true;
+    for (; s; s = s->next) {
+        if (cut && (begins || s->barrier))
+            w->apart = apart || waits(w, s);
+        begins = s->barrier;
+        w->spins |= w->apart;
+        w->cut = s->barrier ? cut : NULL; /* regions have none within */
         walk_stmt(w, s, f);
+        w->cut = cut;
+    }
+    w->apart = apart;
 }
 
 static void walk_kernel(walk *w, const kj_tkernel *kernel)
@@ -290,6 +321,18 @@ static void walk_kernel(walk *w, const kj_tkernel *kernel)
         w->changed = false;
         walk_block(w, kernel->body, NULL);
     } while (w->changed);
+}
+
+/* Between regions a value that threads share is each one's own, and stored only by those that run. Gangs may
+ * read it of any; where some regions run thread after thread that will not do. */
+static void part_threads(walk *w, const kj_tkernel *kernel)
+{
+    w->cut = kernel;
+    walk_kernel(w, kernel);
+    for (int v = 0; v < kernel->nvars && w->spins; v++)
+        if (w->deps->var[v] & KJ_DEP_THREAD)
+            w->deps->var[v] |= KJ_DEP_THREAD;
+    walk_kernel(w, kernel);
 }
 
 static kj_deps *analyse(kj_arena *arena, const kj_tkernel *kernel, kj_diag *diag)
@@ -301,17 +344,14 @@ static kj_deps *analyse(kj_arena *arena, const kj_tkernel *kernel, kj_diag *diag
     deps->element = KJ_NEW_ARRAY(arena, uint8_t, (size_t)kernel->nroots + 1);
     bool along_x = kernel->block[0] > 0 && kernel->block[0] % KJ_WARP == 0;
     deps->lane = along_x ? KJ_DEP_X : KJ_DEP_THREAD;
-    walk w = {.deps = deps, .depth = KJ_NEW_ARRAY(arena, int, n)};
-    walk_kernel(&w, kernel);
-    /* Between regions a value that threads share is each one's own, and stored only by those that
-     * run. Gangs may read it of any; where some regions run thread by thread that will not do. */
-    for (int v = 0; v < kernel->nvars && w.spins && kernel->body->barrier; v++)
-        if (deps->var[v] & KJ_DEP_THREAD)
-            deps->var[v] |= KJ_DEP_THREAD;
+    walk w = {.deps = deps, .depth = KJ_NEW_ARRAY(arena, int, n), .arena = arena};
+    w.disjoint = kernel->disjoint;
     walk_kernel(&w, kernel);
     w.diag = diag;
     if (diag)
         walk_kernel(&w, kernel);
+    else if (kernel->body->barrier && kj_may_spin(arena, kernel))
+        part_threads(&w, kernel);
     return deps;
 }
 

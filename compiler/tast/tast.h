@@ -159,10 +159,13 @@ bool kj_may_fail(const kj_texpr *e);
  * s, before its operands. A visit that returns false is the last; returns what the last one did. */
 typedef bool kj_visit(void *ctx, const kj_tstmt *s, const kj_texpr *e);
 bool kj_walk(const kj_tstmt *s, const kj_tstmt *end, kj_visit *visit, void *ctx);
+/* What s evaluates itself: not the statements in it. */
+bool kj_walk_own(const kj_tstmt *s, kj_visit *visit, void *ctx);
 bool kj_walk_expr(const kj_tstmt *s, const kj_texpr *e, kj_visit *visit, void *ctx);
 /* The first operation of a warp in the statements [s, end), at any depth; NULL when there is none.
  */
 const kj_texpr *kj_warp_operation(const kj_tstmt *s, const kj_tstmt *end);
+const kj_texpr *kj_own_warp_operation(const kj_tstmt *s); /* in what s evaluates itself */
 
 typedef struct kj_tblock kj_tblock;
 

@@ -123,30 +123,41 @@ static bool walk_list(const walk *w, const kj_tstmt *s)
     return kj_walk(s, NULL, w->visit, w->ctx);
 }
 
-static bool walk_stmt(const walk *w, const kj_tstmt *s)
+static bool walk_own(const walk *w, const kj_tstmt *s)
 {
     switch (s->kind) {
     case KJ_TS_DECL: return !s->u.decl.init || walk_expr(w, s, s->u.decl.init);
     case KJ_TS_ASSIGN: return walk_expr(w, s, s->u.assign.value);
     case KJ_TS_STORE: return walk_store(w, s);
     case KJ_TS_EXPR: return walk_expr(w, s, s->u.expr);
-    case KJ_TS_IF:
-        return walk_expr(w, s, s->u.if_.test) && walk_list(w, s->u.if_.yes) &&
-               walk_list(w, s->u.if_.no);
+    case KJ_TS_IF: return walk_expr(w, s, s->u.if_.test);
     case KJ_TS_FOR:
         return walk_expr(w, s, s->u.for_.start) && walk_expr(w, s, s->u.for_.stop) &&
-               walk_expr(w, s, s->u.for_.step) && walk_list(w, s->u.for_.body);
-    case KJ_TS_WHILE: return walk_expr(w, s, s->u.while_.test) && walk_list(w, s->u.while_.body);
-    case KJ_TS_INLINE: return walk_list(w, s->u.block->body);
+               walk_expr(w, s, s->u.for_.step);
+    case KJ_TS_WHILE: return walk_expr(w, s, s->u.while_.test);
     case KJ_TS_REPORT: return walk_values(w, s, s->u.report.values, s->u.report.site->nvalues);
     case KJ_TS_LAUNCH: return walk_values(w, s, s->u.launch.values, s->u.launch.nvalues);
     case KJ_TS_BARRIER: return !s->u.barrier.arg || walk_expr(w, s, s->u.barrier.arg);
+    case KJ_TS_INLINE:
     case KJ_TS_ARRAY:
     case KJ_TS_BREAK:
     case KJ_TS_CONTINUE:
     case KJ_TS_LEAVE: break;
     }
     return true;
+}
+
+static bool walk_stmt(const walk *w, const kj_tstmt *s)
+{
+    if (!walk_own(w, s))
+        return false;
+    switch (s->kind) {
+    case KJ_TS_IF: return walk_list(w, s->u.if_.yes) && walk_list(w, s->u.if_.no);
+    case KJ_TS_FOR: return walk_list(w, s->u.for_.body);
+    case KJ_TS_WHILE: return walk_list(w, s->u.while_.body);
+    case KJ_TS_INLINE: return walk_list(w, s->u.block->body);
+    default: return true;
+    }
 }
 
 bool kj_walk(const kj_tstmt *s, const kj_tstmt *end, kj_visit *visit, void *ctx)
@@ -156,6 +167,11 @@ bool kj_walk(const kj_tstmt *s, const kj_tstmt *end, kj_visit *visit, void *ctx)
         if (!visit(ctx, s, NULL) || !walk_stmt(&w, s))
             return false;
     return true;
+}
+
+bool kj_walk_own(const kj_tstmt *s, kj_visit *visit, void *ctx)
+{
+    return walk_own(&(walk){visit, ctx}, s);
 }
 
 bool kj_walk_expr(const kj_tstmt *s, const kj_texpr *e, kj_visit *visit, void *ctx)
@@ -215,5 +231,12 @@ const kj_texpr *kj_warp_operation(const kj_tstmt *s, const kj_tstmt *end)
 {
     const kj_texpr *found = NULL;
     kj_walk(s, end, find_warp, &found);
+    return found;
+}
+
+const kj_texpr *kj_own_warp_operation(const kj_tstmt *s)
+{
+    const kj_texpr *found = NULL;
+    kj_walk_own(s, find_warp, &found);
     return found;
 }

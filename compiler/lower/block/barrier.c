@@ -73,7 +73,7 @@ static void lower_votes(kj_lower *lo, const kj_node *n)
     const kj_tstmt *s = n->stmt;
     count c = {.node = n, .sum = kj_alloca(lo, lo->i64, "count")};
     LLVMBuildStore(lo->b, kj_i64(lo, 0), c.sum);
-    kj_gang_each(lo, false, gang_vote, &c);
+    kj_gang_each(lo, n->spin != NULL, gang_vote, &c);
     LLVMValueRef votes = LLVMBuildLoad2(lo->b, lo->i64, c.sum, ""), zero = kj_i64(lo, 0), result;
     if (s->u.barrier.id == KJ_BI_SYNCTHREADS_COUNT)
         result = LLVMBuildTrunc(lo->b, votes, lo->i32, "");

@@ -152,7 +152,7 @@ static void lower_if(kj_lower *lo, const kj_node *n)
     w.yes = kj_scratch_alloc(lo, 1);
     w.no = kj_scratch_alloc(lo, 1);
     kj_gang_prepare(lo, n->region);
-    kj_gang_each(lo, false, gang_if, &w);
+    kj_gang_each(lo, n->spin != NULL, gang_if, &w);
     lower_arm(lo, n->yes, flag_read(lo, w.any), w.yes);
     if (n->no)
         lower_arm(lo, n->no, flag_read(lo, w.other), w.no);
@@ -361,7 +361,7 @@ static void lower_parted_loop(kj_lower *lo, const kj_node *n)
         p.step = kj_scratch_alloc(lo, size);
     }
     kj_gang_prepare(lo, n->region);
-    kj_gang_each(lo, false, gang_loop_begin, &p);
+    kj_gang_each(lo, n->spin != NULL, gang_loop_begin, &p);
     LLVMBasicBlockRef head = kj_new_block(lo, "loop"), body = kj_new_block(lo, "do"),
                       done = kj_new_block(lo, "endloop");
     kj_level level = open_level(lo, n);
@@ -370,7 +370,7 @@ static void lower_parted_loop(kj_lower *lo, const kj_node *n)
     p.any = kj_alloca(lo, lo->i1, "any");
     go_on(lo, head);
     LLVMBuildStore(lo->b, LLVMConstInt(lo->i1, 0, false), p.any);
-    kj_gang_each(lo, false, gang_loop_test, &p);
+    kj_gang_each(lo, n->spin != NULL, gang_loop_test, &p);
     LLVMBuildCondBr(lo->b, flag_read(lo, p.any), body, done);
     LLVMPositionBuilderAtEnd(lo->b, body);
     kj_halt_poll(lo, n->stmt);
