@@ -193,7 +193,8 @@ static bool visit_order(void *ctx, const kj_tstmt *s, const kj_texpr *e)
     if (!e)
         *shows |= s->kind == KJ_TS_LAUNCH || (s->kind == KJ_TS_REPORT && !s->u.report.site->fault);
     else if (e->kind == KJ_TE_CALL)
-        *shows |= kj_builtins[e->u.call.id].how == KJ_HOW_WARP;
+        *shows |= kj_builtins[e->u.call.id].how == KJ_HOW_WARP ||
+                  kj_builtins[e->u.call.id].how == KJ_HOW_FENCE;
     else if (e->kind == KJ_TE_LOAD)
         *shows |= kj_is_fetched_again(e->u.load.array);
     else

@@ -147,6 +147,7 @@ static void flush(cutter *p, list *l, const kj_tstmt *s, const kj_tstmt *end)
         n->end = stop;
         n->region = p->nregions++;
         n->spin = kj_find_spin(p->arena, p->kernel, s, stop);
+        p->regions->fused &= !n->spin; /* for the block before, to its end */
         for (const kj_tstmt *t = s; t != stop; t = t->next)
             n->exits |= escapes_one(p, t) != STAYS;
         s = stop;

@@ -55,7 +55,7 @@ typedef struct kj_regions {
     uint64_t *uses,
         *writes; /* bit sets a region: variables it needs, and assigns; see kj_region_uses */
     int nregions, words;
-    bool fused;   /* neither barriers nor shared arrays: neighbouring blocks may run row by row */
+    bool fused;   /* no barriers, shared arrays or waits: neighbouring blocks may run row by row */
     bool barrier; /* the kernel has one: the kernel's own leaves are block-level */
 } kj_regions;
 
