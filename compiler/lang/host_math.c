@@ -139,7 +139,7 @@ static long double erfcinv_long(long double x)
 }
 static long double normcdfinv_long(long double x)
 {
-    return -erfcinv_long(2 * x) / half_sqrt2;
+    return 0.0L - erfcinv_long(2 * x) / half_sqrt2; /* of 0.5 it is 0.0 */
 }
 static long double normcdf_long(long double x)
 {

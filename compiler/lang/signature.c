@@ -26,6 +26,12 @@ kj_dtype kj_builtin_result(kj_builtin id, int part, kj_dtype common)
     }
 }
 
+bool kj_builtin_is_of_floats(kj_builtin id)
+{
+    const char *text = kj_builtins[id].signature;
+    return strncmp(text, "f(f", 3) == 0 && text[2 + strspn(text + 2, "f")] == ')';
+}
+
 bool kj_builtin_converts(kj_builtin id)
 {
     return kj_builtins[id].signature[0] == 's' || kj_builtins[id].signature[0] == 'g';

@@ -1,5 +1,6 @@
 /* The kernel vocabulary's arithmetic, bits and math on a run block's numbers. In: numbers; out: a
- * number. Math functions work in f64, by the host's (lang/host_math.c). */
+ * number. Functions of floats that are exact work in the numbers' own type, as kernels do (lang/math.c), others in
+ * f64, by the host's (lang/host_math.c). */
 #include "run/value/value.h"
 
 #include <math.h>
@@ -149,23 +150,31 @@ static void folded(kj_builtin id, const kj_rvalue *args, int n, kj_rvalue *out)
     *out = kj_run_from_value(result);
 }
 
-/* In the numbers' own type, of plain ones in f64: what is rounded again has no direction. */
-static bool directed(kj_builtin id, const kj_rvalue *args, int n, const kj_rmeeting *m,
-                     kj_rvalue *out)
+/* A float of floats. The exact ones are rounded once, to the type that the result has. */
+static bool of_floats(kj_builtin id, const kj_rvalue *args, int n, const kj_rmeeting *m,
+                      kj_rvalue *out)
 {
     kj_value values[KJ_BUILTIN_ARGS], result;
-    kj_dtype type = m->typed && kj_is_float(m->common) ? m->common : KJ_F64;
-    if (kj_builtin_converts(id)) {
-        *values = kj_run_to_value(*args);
-        kj_fold_builtin(id, 0, values, 1, &result);
-        *out = kj_run_typed(result);
-        return true;
-    }
-    for (int i = 0; i < n; i++)
+    double x[KJ_BUILTIN_ARGS], y;
+    kj_dtype type = kj_is_float(m->type) ? m->type : KJ_F64;
+    for (int i = 0; i < n; i++) {
         values[i] = kj_fold_convert(kj_run_to_value(args[i]), type);
-    kj_fold_builtin(id, 0, values, n, &result);
-    *out = m->typed ? kj_run_typed(result) : kj_run_from_value(result);
+        x[i] = values[i].f;
+    }
+    if (kj_fold_builtin(id, 0, values, n, &result))
+        y = result.f;
+    else if (!kj_host_math(id, x, &y))
+        return false;
+    *out = kj_run_real(m, y);
     return true;
+}
+
+/* f32_rd and its kin. */
+static void converted(kj_builtin id, kj_rvalue arg, kj_rvalue *out)
+{
+    kj_value value = kj_run_to_value(arg), result;
+    kj_fold_builtin(id, 0, &value, 1, &result);
+    *out = kj_run_typed(result);
 }
 
 static bool divide(kj_run *r, kj_span at, const kj_rvalue *v, kj_rvalue *out)
@@ -212,8 +221,10 @@ static bool special(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args,
 {
     const char *name = kj_builtins[id].name;
     kj_rvalue low;
-    if (kj_builtin_rounding(id))
-        return directed(id, args, n, m, out);
+    if (kj_builtin_converts(id)) {
+        converted(id, args[0], out);
+        return true;
+    }
     switch (id) {
     case KJ_BI_MIN:
     case KJ_BI_MAX:
@@ -226,14 +237,7 @@ static bool special(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args,
     case KJ_BI_CEIL_DIV: return ceil_div(r, at, args, m, out);
     case KJ_BI_DIVMOD: return divide(r, at, args, out);
     case KJ_BI_ILOGB: folded(id, args, n, out); return true;
-    case KJ_BI_SIGN:
-    case KJ_BI_SATURATE:
-    case KJ_BI_LERP:
-    case KJ_BI_FRACT:
-    case KJ_BI_FDIM:
-    case KJ_BI_LOGB:
-    case KJ_BI_DEGREES:
-    case KJ_BI_RADIANS: folded(id, args, n, out); return kj_run_as_met(r, at, name, m, out);
+    case KJ_BI_SIGN: folded(id, args, n, out); return kj_run_as_met(r, at, name, m, out);
     case KJ_BI_MULHI:
     case KJ_BI_ADD_SAT:
     case KJ_BI_SUB_SAT:
@@ -287,16 +291,13 @@ bool kj_run_math(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, in
     }
     if (complex)
         return kj_run_complex_math(r, at, id, args, n, out);
-    double x[3], y;
-    for (int i = 0; i < wanted; i++)
-        x[i] = kj_run_as_float(args[i]);
     kj_rmeeting m;
     const char *count = strchr(kj_builtin_letters(id), 'd'); /* the last, whose type is its own */
     int numbers = count && count == kj_builtin_letters(id) + n - 1 ? n - 1 : n;
     if (!kj_run_meet(r, at, args, id == KJ_BI_SELP ? 0 : numbers, &m))
         return false;
-    if (!kj_host_math(id, x, &y))
+    if (!kj_builtin_is_of_floats(id))
         return special(r, at, id, args, n, &m, out);
-    *out = kj_run_real(&m, y);
-    return true;
+    return of_floats(id, args, n, &m, out) ||
+           kj_run_fail(r, KJIT_TYPE, at, "'%s' works in kernels only", name);
 }
