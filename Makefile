@@ -98,9 +98,17 @@ LINKER := $(shell if [ -x "$(LLVM_BIN)/ld.lld" ]; then echo -B$(LLVM_BIN) -fuse-
     elif command -v ld.lld >/dev/null; then echo -fuse-ld=lld; \
     elif command -v ld.gold >/dev/null; then echo -fuse-ld=gold; fi)
 LDFLAGS_ALL = $(LINKER) -pthread $(SANITIZE) -Wl,--gc-sections -Wl,--as-needed $(LDFLAGS)
-# The command starts in half the time without relocations and with its own C++ library.
+# LLVM's exceptions end in frames around its calls of operator new (compiler/base/operator_new.c), C++'s own library's
+# too, which is why that is linked in.
+COMMA = ,
+GUARDED_NEW = $(foreach form,_Znwm _Znam _ZnwmSt11align_val_t _ZnamSt11align_val_t,-Wl$(COMMA)--wrap=$(form)) -Wl,--undefined=__wrap__Znwm
 ifeq ($(SAN)$(LLVM_LINK),static)
-COMMAND_LDFLAGS = -no-pie -static-libstdc++ -static-libgcc
+LIBRARY_LDFLAGS = $(GUARDED_NEW) -static-libstdc++
+# The command starts in half the time without relocations.
+COMMAND_LDFLAGS = $(LIBRARY_LDFLAGS) -no-pie -static-libgcc
+else
+LIBRARY_LDFLAGS = $(GUARDED_NEW)
+COMMAND_LDFLAGS = $(GUARDED_NEW)
 endif
 LIBS = $(LLVM_LIBS) -lpng -lz -lm -ldl
 
@@ -193,6 +201,7 @@ $(BUILD)/man/kjit.3: include/kjit.h tools/reference.py
 	@tools/reference.py man $< > $@
 
 # The static library needs what Libs.private names; `pkg-config --static` gives it.
+STATIC_LIBS = $(GUARDED_NEW) $(LIBS) -lstdc++ -pthread
 INSTALLED = $(PREFIX)/bin/kjit $(PREFIX)/include/kjit.h $(LIBDIR)/libkjit.a $(LIBDIR)/libkjit.so $(LIBDIR)/libkjit.so.0 \
     $(LIBDIR)/pkgconfig/kjit.pc $(CMAKEDIR)/kjit-config.cmake $(CMAKEDIR)/kjit-config-version.cmake \
     $(PREFIX)/share/man/man1/kjit.1 $(PREFIX)/share/man/man3/kjit.3 $(STD:%=$(PREFIX)/share/kjit/%)
@@ -210,11 +219,11 @@ install: all man ## install the command, the libraries, kjit.h, manual pages, fi
 	install -m 644 $(BUILD)/man/kjit.3 $(DESTDIR)$(PREFIX)/share/man/man3/kjit.3
 	include=$$(realpath -ms --relative-to=$(LIBDIR) $(PREFIX)/include); \
 	for file in kjit-config kjit-config-version; do \
-	    sed -e 's|@VERSION@|$(VERSION)|' -e "s|@INCLUDEDIR@|$$include|" -e 's|@LIBS@|$(LIBS)|' \
+	    sed -e 's|@VERSION@|$(VERSION)|' -e "s|@INCLUDEDIR@|$$include|" -e 's|@LIBS@|$(STATIC_LIBS)|' \
 	        tools/$$file.cmake > $(DESTDIR)$(CMAKEDIR)/$$file.cmake; done
 	printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(LIBDIR)' 'includedir=$${prefix}/include' '' 'Name: kjit' \
 	    'Description: Compile and launch array kernels at run time' 'Version: $(VERSION)' \
-	    'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -lkjit' 'Libs.private: $(LIBS) -lstdc++ -pthread' \
+	    'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -lkjit' 'Libs.private: $(STATIC_LIBS)' \
 	    > $(DESTDIR)$(LIBDIR)/pkgconfig/kjit.pc
 
 uninstall: ## remove what install put there
@@ -252,7 +261,7 @@ $(BUILD)/libkjit.a: $(LIB_OBJECTS)
 
 $(BUILD)/libkjit.so: $(LIB_OBJECTS) tools/kjit.map
 	@echo "LINK $@"
-	@$(CXX) $(LDFLAGS_ALL) -shared $(NO_UNDEFINED) -Wl,-soname,libkjit.so.0 -Wl,--version-script=tools/kjit.map -o $@.0 \
+	@$(CXX) $(LDFLAGS_ALL) $(LIBRARY_LDFLAGS) -shared $(NO_UNDEFINED) -Wl,-soname,libkjit.so.0 -Wl,--version-script=tools/kjit.map -o $@.0 \
 	    $(LIB_OBJECTS) $(LIBS)
 	@ln -sf $(@F).0 $@
 
@@ -361,7 +370,7 @@ $(UNIT_PROGRAMS): $(BUILD)/%: %.c $(BUILD)/libkjit.a
 	@mkdir -p $(@D)
 	@echo "TEST $<"
 	@$(CC) $(CPPFLAGS_LIB) $(WARNINGS) $(CFLAGS_ALL) -MMD -MP -c -o $@.o $<
-	@$(CXX) $(LDFLAGS_ALL) -o $@ $@.o $(BUILD)/libkjit.a $(LIBS) -lcmocka
+	@$(CXX) $(LDFLAGS_ALL) -o $@ $@.o $(BUILD)/libkjit.a $(GUARDED_NEW) $(LIBS) -lcmocka
 
 $(INTERPRETER_PROGRAMS): $(BUILD)/%: %.c $(INTERPRETER_OBJECTS)
 	@mkdir -p $(@D)

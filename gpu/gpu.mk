@@ -9,7 +9,7 @@
 
 GPU = $(BUILD)/gpu
 GPU_STATIC_LIBS = $(patsubst -lpng,-l:libpng.a,$(patsubst -lz,-l:libz.a,$(patsubst -lzstd,-l:libzstd.a,$(LIBS))))
-GPU_LDFLAGS = $(LDFLAGS_ALL) -s -static-libstdc++ -static-libgcc
+GPU_LDFLAGS = $(LDFLAGS_ALL) $(GUARDED_NEW) -s -static-libstdc++ -static-libgcc
 GPU_TESTS =
 GPU_API = $(filter $(if $(GPU_TESTS),$(GPU_TESTS:%=$(GPU)/api/%%),%),$(API_PROGRAMS:$(BUILD)/tests/api/%=$(GPU)/api/%))
 GPU_BENCH = $(GPU)/gpu-bench $(GPU)/gpu-launch $(GPU)/gpu-figures $(GPU)/gpu-compare $(GPU)/gpu-probe

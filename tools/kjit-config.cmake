@@ -8,5 +8,5 @@ if(NOT TARGET kjit::kjit)
   add_library(kjit::static STATIC IMPORTED)
   set_target_properties(kjit::static PROPERTIES IMPORTED_LOCATION "${_kjit_lib}/libkjit.a"
     INTERFACE_INCLUDE_DIRECTORIES "${_kjit_include}"
-    INTERFACE_LINK_LIBRARIES "@LIBS@ -lstdc++ -pthread")
+    INTERFACE_LINK_LIBRARIES "@LIBS@")
 endif()

@@ -2,8 +2,9 @@
  *
  * Three ways lead out of a step: longjmp from an arena without memory; kj_break, which LLVM's
  * handlers of fatal errors call; and a C++ exception, which `operator new` throws where there is no
- * memory. LLVM is compiled without exceptions and catches none: they end here, in a frame whose
- * personality, in the terms of the Itanium C++ ABI, takes every one. */
+ * memory. LLVM is compiled without exceptions and catches none: they end in a frame whose
+ * personality, in the terms of the Itanium C++ ABI, takes every one; in operator_new.c, next to
+ * where they are thrown, where the linker put that in between, else here. */
 #include "base/guard.h"
 #include "base/float_env.h"
 
@@ -64,10 +65,6 @@ __attribute__((used, visibility("hidden"))) _Unwind_Reason_Code kj_guard_persona
     return _URC_CONTINUE_UNWIND;
 }
 
-#define TAKES_EXCEPTIONS() __asm__ volatile(".cfi_personality 0x1b, kj_guard_personality")
-
-#else
-#define TAKES_EXCEPTIONS() ((void)0)
 #endif
 
 /* ---- Steps ---- */
@@ -77,7 +74,7 @@ __attribute__((noinline)) kj_outcome kj_guarded(kj_arena *arena, kj_step *step, 
 {
     guard g = {.outer = innermost, .outcome = KJ_NO_ROOM};
     jmp_buf *outer = arena->fail;
-    TAKES_EXCEPTIONS();
+    KJ_TAKES_EXCEPTIONS();
     innermost = &g;
     arena->fail = &g.out;
     if (setjmp(g.out) == 0) {

@@ -51,6 +51,14 @@ bool kj_with_stack(size_t bytes, kj_step *step, void *data);
 /* On such a thread: runs the task on the one that waits for it; elsewhere at once. */
 void kj_ask_home(kj_step *task, void *data);
 
+/* In a function that calls what throws: there an exception ends the innermost step, as kj_break
+ * does. The call must not be the function's last act, which would leave no frame. */
+#if defined(__GNUC__) && defined(__ELF__)
+#define KJ_TAKES_EXCEPTIONS() __asm__ volatile(".cfi_personality 0x1b, kj_guard_personality")
+#else
+#define KJ_TAKES_EXCEPTIONS() ((void)0)
+#endif
+
 /* What has to be so by construction: else the step ends, and says where. */
 #define KJ_REQUIRE(condition) \
     ((condition) ? (void)0 : kj_break(KJ_BROKEN, __FILE__ ": not so: " #condition))

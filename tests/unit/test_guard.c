@@ -14,6 +14,7 @@
 
 /* C++'s operator new, and what LLVM calls where it gives up. */
 void *cxx_new(size_t size) __asm__("_Znwm");
+void cxx_throw_no_memory(void) __asm__("_ZSt17__throw_bad_allocv");
 void llvm_fatal(const char *reason, bool dump) __asm__("_ZN4llvm18report_fatal_errorEPKcb");
 void llvm_no_memory(const char *reason, bool dump) __asm__("_ZN4llvm22report_bad_alloc_errorEPKcb");
 
@@ -33,6 +34,34 @@ static void throws(void *data)
 {
     (void)data;
     kept = cxx_new(SIZE_MAX / 4);
+}
+
+static void throws_itself(void *data)
+{
+    (void)data;
+    cxx_throw_no_memory();
+}
+
+/* Calls operator new from code that nothing can unwind, as some of LLVM's cannot be. */
+void *new_below_a_gap(size_t size);
+#ifdef __x86_64__
+__asm__(".pushsection .text\n"
+        "new_below_a_gap: subq $8, %rsp\n"
+        "call _Znwm@PLT\n"
+        "addq $8, %rsp\n"
+        "ret\n"
+        ".popsection");
+#else
+void *new_below_a_gap(size_t size)
+{
+    return cxx_new(size);
+}
+#endif
+
+static void throws_below_a_gap(void *data)
+{
+    (void)data;
+    kept = new_below_a_gap(SIZE_MAX / 4);
 }
 
 static void dies(void *data)
@@ -100,6 +129,8 @@ static void every_way_out(void **state)
             assert_int_equal(done, 1);
             assert_int_equal(ways[way](&arena, allocates, &arena, &why), KJ_NO_ROOM);
             assert_int_equal(ways[way](&arena, throws, NULL, &why), KJ_NO_ROOM);
+            assert_int_equal(ways[way](&arena, throws_itself, NULL, &why), KJ_NO_ROOM);
+            assert_int_equal(ways[way](&arena, throws_below_a_gap, NULL, &why), KJ_NO_ROOM);
             assert_int_equal(ways[way](&arena, requires, &done, &why), KJ_DONE);
             done = 0;
             assert_int_equal(ways[way](&arena, requires, &done, &why), KJ_BROKEN);
