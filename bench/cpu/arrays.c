@@ -93,19 +93,6 @@ void bench_fill_buffer(const bench_case *c, int i, void *data)
         randomise(b, data, (uint32_t)(i + 1) * 0x9e3779b9U + 1);
 }
 
-/* Of i32: the indices that follow are too. */
-void bench_zeros(void *data, int64_t n, int64_t size)
-{
-    (void)size;
-    memset(data, 0, (size_t)n * sizeof(int32_t));
-}
-
-void bench_minus_one(void *data, int64_t n, int64_t size)
-{
-    (void)size;
-    memset(data, 0xff, (size_t)n * sizeof(int32_t));
-}
-
 /* Bytes: a third of them 1, the others 0. */
 void bench_bits(void *data, int64_t n, int64_t size)
 {
@@ -115,7 +102,7 @@ void bench_bits(void *data, int64_t n, int64_t size)
         ((uint8_t *)data)[i] = (next(&state) >> 8) % 3 == 0;
 }
 
-/* Random indices below the size. */
+/* Random indices below the size, of i32 as those that follow. */
 void bench_places(void *data, int64_t n, int64_t size)
 {
     uint32_t state = 11;

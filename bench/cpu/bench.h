@@ -70,7 +70,7 @@ void *bench_allocate(size_t bytes);        /* zeros, for free(); NULL: there is 
 void bench_fill_buffer(const bench_case *c, int i, void *data); /* always the same */
 double bench_element(kjit_dtype dtype, const void *data, int64_t i);
 
-bench_fill bench_zeros, bench_bits, bench_places, bench_order, bench_offsets, bench_minus_one;
+bench_fill bench_bits, bench_places, bench_order, bench_offsets;
 
 /* Someone who runs the cases. `prepare` compiles and binds the arrays; `run` does the whole case and returns when it is
  * done; `release` undoes prepare and may follow a failed one. Both give false with a sentence in `why`. */
