@@ -106,6 +106,10 @@ SHAPES = {
     "undeclared names": (1000, lambda n: "".join(f"kernel k{j}(x: f32[]) {{ x[0] = oot{j} }}\n" for j in range(n))),
     "names of a run block": (1000, lambda n: "run {\n" + "".join(f"    let v{j} = w{j}\n" for j in range(n)) + "}\n"),
     "record types": (2000, lambda n: "".join(f"record R{j} {{ x: f32, n: i32 }}\n" for j in range(n)) + "run { print(1) }\n"),
+    "calls of functions": (1000, lambda n: "".join(f"fn fun{j}(a: i32) -> i32 {{ return a + {j} }}\n" for j in range(n)) + "run {\n"
+                           + "".join(f"    print(fun{j}({j}))\n" for j in range(n)) + "}\n"),
+    "launches": (1000, lambda n: "".join(f"kernel kern{j}(x: f32[]) {{ let i = grid(1); if i < x.size {{ x[i] = {j} }} }}\n" for j in range(n))
+                 + "run {\n    let x = zeros(64)\n" + "".join(f"    kern{j}[1, 64](x)\n" for j in range(n)) + "}\n"),
     "names of an enum": (2000, lambda n: "enum E {\n" + "".join(f"    N{j} = {f'N{j - 1} + 1' if j else 0}\n" for j in range(n)) + "}\n"
                          + "run {\n" + "".join(f"    let v{j} = E.N{j}\n" for j in range(n)) + "}\n"),
     "open brackets": (1000, lambda n: "kernel k(x: f32[]) { x[0] = " + "(" * n + "\n}\n"),
@@ -132,7 +136,8 @@ def run(command, text, runs):
 
 def measure(kjit, shape, emit, quick):
     smallest, program = SHAPES[shape]
-    checked = shape in ("undeclared names", "names of a run block", "record types", "names of an enum", "open brackets")
+    checked = shape in ("undeclared names", "names of a run block", "record types", "names of an enum", "open brackets",
+                        "calls of functions", "launches")
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "g.knl")
         command = [kjit, "check", path] if checked else [kjit, "build", path, f"--emit={emit}", "-o", os.path.join(folder, "out")]

@@ -199,6 +199,8 @@ typedef struct kj_file {
     const char *space; /* as messages call its namespace; NULL: it is the file that was given */
     bool checked;      /* it was checked elsewhere */
     struct kj_scope *scope; /* sema's own */
+    const kj_item **named;  /* its items by a hash of their names; see kj_item_called */
+    size_t slots;
 } kj_file;
 
 /* Parses the source of `diag` from `begin` on, which is where a file begins; errors are reported there. The
@@ -228,6 +230,10 @@ typedef void kj_part_fn(void *ctx, const kj_expr *part);
 void kj_each_part(const kj_expr *e, kj_part_fn *visit, void *ctx);
 /* The parameter that a call's nth argument is for, by its name if it has one; -1: there is none. */
 int kj_param_of(const kj_item *fn, const kj_expr *arg, int nth);
+
+/* The file's first item whose name these bytes are; NULL: there is none. */
+const kj_item *kj_item_called(const kj_file *file, const char *name, size_t len);
+void kj_items_named(kj_arena *arena, kj_file *file); /* once it has them all */
 
 /* The constant of an enum that has this name there, which is interned; NULL: none, or `of` is no enum. */
 const kj_item *kj_enumerator(const kj_item *of, const char *name);

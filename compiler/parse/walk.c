@@ -1,7 +1,39 @@
 /* Walks over the tree that several stages share. */
 #include <string.h>
 
+#include "base/hash.h"
 #include "parse/ast.h"
+
+/* ---- Items ---- */
+
+static const kj_item **item_slot(const kj_file *file, const char *name, size_t len)
+{
+    size_t i = (size_t)kj_hash(name, len) & (file->slots - 1);
+    while (file->named[i] &&
+           (strncmp(file->named[i]->name, name, len) != 0 || file->named[i]->name[len]))
+        i = (i + 1) & (file->slots - 1);
+    return &file->named[i];
+}
+
+const kj_item *kj_item_called(const kj_file *file, const char *name, size_t len)
+{
+    return file->slots ? *item_slot(file, name, len) : NULL;
+}
+
+void kj_items_named(kj_arena *arena, kj_file *file)
+{
+    size_t n = 0;
+    for (const kj_item *item = file->items; item; item = item->next)
+        n++;
+    for (file->slots = 4; file->slots < 2 * n; file->slots *= 2)
+        ;
+    file->named = KJ_NEW_ARRAY(arena, const kj_item *, file->slots);
+    for (const kj_item *item = file->items; item; item = item->next) {
+        const kj_item **at = item->name ? item_slot(file, item->name, strlen(item->name)) : NULL;
+        if (at && !*at)
+            *at = item;
+    }
+}
 
 /* ---- Enums ---- */
 

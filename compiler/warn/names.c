@@ -116,8 +116,6 @@ void kj_warn_close(kj_body *b, kj_named_value *until)
 
 const kj_item *kj_warn_item(const kj_file *file, const char *name, kj_item_kind kind)
 {
-    const kj_item *item = file->items;
-    while (item && (item->kind != kind || strcmp(item->name, name) != 0))
-        item = item->next;
-    return item;
+    const kj_item *item = kj_item_called(file, name, strlen(name));
+    return item && item->kind == kind ? item : NULL;
 }

@@ -83,10 +83,8 @@ static const char *called(const kj_body *b, const kj_expr *e)
     const kj_expr *callee = e->kind == KJ_E_CALL ? e->u.call.callee : NULL;
     if (!callee || callee->kind != KJ_E_NAME || kj_warn_find(b, callee->u.name))
         return NULL;
-    for (const kj_item *item = b->file->items; item; item = item->next)
-        if (item->name == callee->u.name)
-            return NULL;
-    return callee->u.name;
+    const char *name = callee->u.name;
+    return kj_item_called(b->file, name, strlen(name)) ? NULL : name;
 }
 
 void kj_warn_of_divisor(kj_body *b, kj_op op, const kj_expr *divisor, kj_span span)

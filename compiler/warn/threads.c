@@ -6,7 +6,6 @@
 
 /* What was found of a kernel, which may be launched often. */
 typedef struct seen_kernel {
-    struct seen_kernel *next;
     const kj_item *kernel;
     bool certain;
     kj_owned owned;
@@ -17,7 +16,7 @@ typedef struct launches {
     kj_diag *diag;
     const kj_file *file;
     kj_run_names names;
-    seen_kernel *seen;
+    seen_kernel **seen; /* by item, in the file's order; NULL: not yet */
 } launches;
 
 /* A launch as it is written, and its threads. */
@@ -196,14 +195,10 @@ static void warn_of(launches *l, const launch *x, int grid_axis, const left_over
 /* NULL: it is not certain which elements a thread accesses. */
 static const kj_owned *owned_by(launches *l, const kj_item *kernel)
 {
-    seen_kernel *k = l->seen;
-    while (k && k->kernel != kernel)
-        k = k->next;
+    seen_kernel **at = &l->seen[kernel->number - l->file->items->number], *k = *at;
     if (!k) {
-        k = KJ_NEW(l->arena, seen_kernel);
-        *k = (seen_kernel){.next = l->seen, .kernel = kernel};
+        k = *at = KJ_NEW(l->arena, seen_kernel);
         k->certain = kj_warn_owned(l->arena, l->file, kernel, &k->owned);
-        l->seen = k;
     }
     return k->certain ? &k->owned : NULL;
 }
@@ -239,10 +234,14 @@ static void see_list(launches *l, const kj_stmt *list)
 
 void kj_warn_of_launches(kj_arena *arena, kj_diag *diag, const kj_file *file)
 {
+    size_t n = 0;
+    for (const kj_item *item = file->items; item; item = item->next)
+        n++;
+    seen_kernel **seen = KJ_NEW_ARRAY(arena, seen_kernel *, n + 1);
     for (const kj_item *item = file->items; item; item = item->next) {
         if (item->kind != KJ_I_RUN && item->kind != KJ_I_RUN_FN)
             continue;
-        launches l = {arena, diag, file, {.arena = arena, .file = file}, NULL};
+        launches l = {arena, diag, file, {.arena = arena, .file = file}, seen};
         kj_warn_run_names(&l.names, item);
         see_list(&l, item->body);
     }

@@ -318,7 +318,7 @@ static void widen_in(const types_walk *w, kj_message *m, const kj_texpr *e, kj_d
                     .hint_only = hint_only,
                     .own = vector ? vector->name : kj_type_name(e->type),
                     .lanes = vector ? vector->n : 0,
-                    .generic = is_generic(w, e->span)};
+                    .generic = kj_is_shown(w->diag, m) && is_generic(w, e->span)};
     kj_warn_widen(w->diag, m, &how);
 }
 

@@ -232,9 +232,10 @@ static void check_function(kj_sema *s, const kj_expr *call, const kj_symbol *sym
         return;
     }
     const kj_item *use = s->program->file->items;
-    while (use && use->used != fn->file)
+    bool own = fn->file == s->program->file;
+    while (!own && use && use->used != fn->file)
         use = use->next;
-    if (!use && fn->file != s->program->file) { /* its kernels are of the first file's text */
+    if (!own && !use) { /* its kernels are of the first file's text */
         refuse(s, call, fn->name, "is of a file that the one which runs does not use itself",
                fn->name_span);
         return;

@@ -3,22 +3,14 @@
 
 #include "sema/program.h"
 
-static const kj_item *item_in(const kj_file *file, const char *name, size_t len)
-{
-    const kj_item *item = file->items;
-    while (item && (!item->name || strncmp(item->name, name, len) != 0 || item->name[len]))
-        item = item->next;
-    return item;
-}
-
 const kj_item *kj_item_named(const kj_file *file, const char *name)
 {
     const char *dot = strchr(name, '.');
     size_t len = dot ? (size_t)(dot - name) : strlen(name);
-    const kj_item *item = item_in(file, name, len);
+    const kj_item *item = kj_item_called(file, name, len);
     if (!dot)
         return item;
-    item = item && item->used ? item_in(item->used, dot + 1, strlen(dot + 1)) : NULL;
+    item = item && item->used ? kj_item_called(item->used, dot + 1, strlen(dot + 1)) : NULL;
     return item && item->kind != KJ_I_USE ? item : NULL;
 }
 
