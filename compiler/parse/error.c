@@ -302,6 +302,12 @@ static void at_name(const kj_mistake *x)
     bool keyword = x->token[0] >= 'a' && x->token[0] <= 'z' && x->at.begin < x->at.end;
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
         keyword &= !kj_met(x, classes[i]);
+    const char *here = x->p->source->text + x->at.begin;
+    bool declares = x->p->token == KJ_TK_VAR || x->p->token == KJ_TK_LET;
+    if (declares && x->p->prev == KJ_TK_FOR && strcspn(here, ";") < strcspn(here, "{#\n")) {
+        kj_habit_for_open(x->p, kj_expected(x, "a name"), x->at.begin);
+        return;
+    }
     if (keyword) {
         kj_message *m = kj_misnamed(x->p, x->at, x->p->token);
         if (kj_met(x, "const") && x->p->prev == KJ_TK_DOT)

@@ -485,6 +485,74 @@ void kj_habit_step(kj_parser *p, kj_message *m, kj_span at)
 
 /* ---- Statements ---- */
 
+/* ", 2" of i += 2 and i = i + 2, "" of i++; NULL: it is something else. */
+static const char *step_by(kj_parser *p, const char *what, const char *step)
+{
+    const char *adds = strstr(step, "+="), *sum = strchr(step, '=');
+    size_t n = strlen(what);
+    if (adds)
+        adds += 2;
+    else if (sum && strncmp(sum + 1 + strspn(sum + 1, " "), what, n) == 0)
+        adds = strchr(sum, '+') ? strchr(sum, '+') + 1 : NULL;
+    else if (strstr(step, "++"))
+        return "";
+    if (!adds)
+        return NULL;
+    adds += strspn(adds, " ");
+    return strcmp(adds, "1") == 0 ? "" : kj_arena_printf(p->arena, ", %s", adds);
+}
+
+/* int i = 0; i < n; i++ from `in` up to `stop`; the fix is for all of `at`. */
+static bool counts(kj_parser *p, kj_message *m, kj_span at, uint32_t in, const char *stop)
+{
+    const kj_source *s = p->source;
+    c_type t = read_type(p, in);
+    uint32_t name = skip_blanks(s, t.end), name_end = word_end(s, name);
+    const char *what = piece(p, name, name_end);
+    const char *eq = s->text + skip_blanks(s, name_end), *semi = memchr(eq, ';', s->size);
+    if (*eq != '=' || !semi || semi > stop)
+        return false;
+    const char *first = kj_arena_printf(p->arena, "%.*s", (int)(semi - eq - 1), eq + 1);
+    first += strspn(first, " ");
+    uint32_t cond = skip_blanks(s, (uint32_t)(semi - s->text) + 1);
+    uint32_t op = skip_blanks(s, word_end(s, cond));
+    const char *second = memchr(semi + 1, ';', (size_t)(stop - semi - 1));
+    if (!second || !is_word_at(s, cond, what) || s->text[op] != '<')
+        return false;
+    bool more = s->text[op + 1] == '=';
+    uint32_t bound = skip_blanks(s, op + 1 + more), bound_end = (uint32_t)(second - s->text);
+    const char *step = kj_arena_printf(p->arena, "%.*s", (int)(stop - second - 1), second + 1);
+    const char *by = step_by(p, what, step + strspn(step, " "));
+    if (!by)
+        return false;
+    bool from = strcmp(first, "0") != 0 || *by;
+    const char *range =
+        kj_arena_printf(p->arena, "%s in range(%s%s%s%s%s)", what, from ? first : "",
+                        from ? ", " : "", piece(p, bound, bound_end), more ? " + 1" : "", by);
+    kj_hint(p->diag, m, "loops are written: for %s", range);
+    kj_fix(p->diag, m, at, "%s", range);
+    return true;
+}
+
+/* for var i = 0; i < n; i += 1 {, for int i = 0; ..., without parentheses; begin: behind the `for`. */
+bool kj_habit_for_open(kj_parser *p, kj_message *m, uint32_t begin)
+{
+    const kj_source *s = p->source;
+    uint32_t end = begin, in = begin;
+    while (s->text[end] && !strchr("{#\n", s->text[end]))
+        end++;
+    if (s->text[end] != '{' || !memchr(s->text + begin, ';', end - begin))
+        return false;
+    while (end > begin && is_blank(s->text[end - 1]))
+        end--;
+    if (is_word_at(s, in, "var") || is_word_at(s, in, "let"))
+        in = skip_blanks(s, in + 3);
+    if (kj_is_shown(p->diag, m) && !counts(p, m, (kj_span){begin, end}, in, s->text + end))
+        kj_hint(p->diag, m, "loops are written: for i in range(n) { ... }");
+    kj_layout_skip_block(p);
+    return true;
+}
+
 /* for (int i = 0; i < n; i++), for (i in range(n)), for (a, b) in ... */
 bool kj_habit_for(kj_parser *p, kj_message *m, kj_span at)
 {
@@ -499,36 +567,7 @@ bool kj_habit_for(kj_parser *p, kj_message *m, kj_span at)
         kj_fix(p->diag, m, (kj_span){at.begin, close + 1}, "%s", piece(p, in, close));
         return true;
     }
-    c_type t = read_type(p, in);
-    uint32_t name = skip_blanks(s, t.end), name_end = word_end(s, name);
-    const char *what = piece(p, name, name_end);
-    const char *eq = s->text + skip_blanks(s, name_end), *semi = memchr(eq, ';', s->size);
-    const char *stop = s->text + close;
-    if (*eq != '=' || !semi || semi > stop)
-        return false;
-    const char *first = kj_arena_printf(p->arena, "%.*s", (int)(semi - eq - 1), eq + 1);
-    first += strspn(first, " ");
-    uint32_t cond = skip_blanks(s, (uint32_t)(semi - s->text) + 1);
-    uint32_t op = skip_blanks(s, word_end(s, cond));
-    const char *second = memchr(semi + 1, ';', (size_t)(stop - semi - 1));
-    if (!second || !is_word_at(s, cond, what) || s->text[op] != '<')
-        return false;
-    bool more = s->text[op + 1] == '=';
-    uint32_t bound = skip_blanks(s, op + 1 + more), bound_end = (uint32_t)(second - s->text);
-    const char *step = kj_arena_printf(p->arena, "%.*s", (int)(stop - second - 1), second + 1);
-    step += strspn(step, " ");
-    const char *by = "";
-    if (strstr(step, "+="))
-        by = kj_arena_printf(p->arena, ", %s",
-                             strstr(step, "+=") + 2 + strspn(strstr(step, "+=") + 2, " "));
-    else if (!strstr(step, "++"))
-        return false;
-    bool from = strcmp(first, "0") != 0 || *by;
-    kj_hint(p->diag, m, "loops are written: for %s in range(%s%s%s%s%s)", what, from ? first : "",
-            from ? ", " : "", piece(p, bound, bound_end), more ? " + 1" : "", by);
-    kj_fix(p->diag, m, (kj_span){at.begin, close + 1}, "%s in range(%s%s%s%s%s)", what,
-           from ? first : "", from ? ", " : "", piece(p, bound, bound_end), more ? " + 1" : "", by);
-    return true;
+    return counts(p, m, (kj_span){at.begin, close + 1}, in, s->text + close);
 }
 
 static uint32_t indentation(const kj_source *s, uint32_t line)

@@ -129,6 +129,9 @@ void kj_at_tokens(const kj_mistake *x)
         list = kj_arena_printf(arena, how, list, between, x->expected[i]);
     }
     kj_message *m = kj_expected(x, list);
+    if (kj_wants(x, "in") && x->p->before_prev == KJ_TK_FOR &&
+        kj_habit_for_open(x->p, m, x->p->prev_span.begin))
+        return;
     fix_tokens(x, m);
     if (kj_met(x, "*") && kj_wants(x, "["))
         kj_mistake_hint(x, m,

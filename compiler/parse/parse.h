@@ -275,6 +275,8 @@ bool kj_habit_address(kj_parser *p, kj_message *m, kj_span at);     /* atomicAdd
 bool kj_habit_dereference(kj_parser *p, kj_message *m, kj_span at); /* *x = 1 */
 void kj_habit_step(kj_parser *p, kj_message *m, kj_span at);        /* i++, --i */
 bool kj_habit_for(kj_parser *p, kj_message *m, kj_span at); /* for (int i = 0; ...); at: the ( */
+/* The same without parentheses, from `begin` on; false: it is none. True: nothing of its block is told. */
+bool kj_habit_for_open(kj_parser *p, kj_message *m, uint32_t begin);
 void kj_habit_block(kj_parser *p, kj_message *m,
                     kj_span at); /* no braces; at: a colon, or behind the header */
 void kj_habit_call(kj_parser *p, kj_message *m, kj_span at);   /* print x */
