@@ -7,7 +7,7 @@
 
 #include "device/cpu/cpu.h"
 
-enum { MOST = 4, LINE = 64, MOST_BYTES = 1 << 20, THREADS_EACH = 16 };
+enum { MOST = 8, LINE = 64, MOST_BYTES = 1 << 20, THREADS_EACH = 16 };
 
 typedef struct tally {
     kj_tally_op op;
