@@ -71,6 +71,8 @@ bool kj_may_spin(kj_arena *arena, const kj_tkernel *kernel);
  * beside an atomic or a fence? `only`: by those that name this array; NULL: by any. */
 bool kj_waits_by_loads(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt *loop,
                        const kj_tarray *only);
+/* By them, or by what atomics give? */
+bool kj_waits(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt *loop);
 /* An error for each operation of a warp in a region that is run thread after thread. */
 void kj_check_warps(kj_diag *diag, const kj_regions *regions);
 /* May a block that has failed be run once more (replay.c)? */

@@ -225,10 +225,6 @@ static void see_list(look *l, const kj_tstmt *s)
 
 static bool loop_waits(const look *as, const kj_tkernel *kernel, const kj_tstmt *loop)
 {
-    /* A loop that holds an operation of a warp waits for nobody: its threads go through it together
-     * anyway. */
-    if (kj_warp_operation(loop, loop->next))
-        return false;
     look l = *as;
     l.var = KJ_NEW_ARRAY(l.arena, bool, (size_t)kernel->nvars + 1);
     l.element = KJ_NEW_ARRAY(l.arena, bool, (size_t)kernel->nroots + 1);
@@ -263,7 +259,8 @@ static bool visit_loop(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 {
     search *f = ctx;
     bool loop = !e && (s->kind == KJ_TS_FOR || s->kind == KJ_TS_WHILE);
-    if (loop && may_wait(s) && loop_waits(&f->as, f->kernel, s))
+    /* Threads go together through one that holds an operation of a warp. */
+    if (loop && !kj_warp_operation(s, s->next) && may_wait(s) && loop_waits(&f->as, f->kernel, s))
         f->found = s;
     return !f->found;
 }
@@ -301,5 +298,11 @@ bool kj_waits_by_loads(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt
                        const kj_tarray *only)
 {
     look as = {.arena = arena, .only = only};
-    return loop_waits(&as, kernel, loop);
+    return may_wait(loop) && loop_waits(&as, kernel, loop);
+}
+
+bool kj_waits(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt *loop)
+{
+    look as = {.arena = arena, .atomics = true};
+    return may_wait(loop) && loop_waits(&as, kernel, loop);
 }

@@ -176,7 +176,8 @@ static uint8_t walk_expr(walk *w, const kj_texpr *e, frame *f)
     case KJ_TE_LOAD: return load_dep(w, e->u.load.array, walk_operands(w, e, f));
     case KJ_TE_ATOMIC:
         w->deps->atomics = true;
-        walk_operands(w, e, f);
+        join(w, &w->deps->element[e->u.atomic.array->root->id],
+             (walk_operands(w, e, f) | around(f)) & KJ_DEP_ATOMIC);
         return KJ_DEP_THREAD | KJ_DEP_ATOMIC;
     case KJ_TE_INLINE:
         declare(w, e->u.inline_.result, 0, f);
@@ -279,8 +280,8 @@ static void walk_stmt(walk *w, kj_tstmt *s, frame *f)
         break;
     case KJ_TS_BARRIER:
         if (s->u.barrier.arg) {
-            walk_expr(w, s->u.barrier.arg, f);
-            declare(w, s->u.barrier.result, KJ_DEP_BLOCK, f);
+            uint8_t atomic = walk_expr(w, s->u.barrier.arg, f) & KJ_DEP_ATOMIC;
+            declare(w, s->u.barrier.result, KJ_DEP_BLOCK | atomic, f);
         }
         if (w->diag && s->u.barrier.id == KJ_BI_GRID_SYNC)
             check_grid_sync(w, s, f);

@@ -169,6 +169,14 @@ static kj_level open_level(kj_lower *lo, const kj_node *n)
     return l;
 }
 
+/* In a turn: ends where what the loop waits for may not come any more, and where the launch is to. */
+static void poll(kj_lower *lo, const kj_tstmt *loop)
+{
+    if (loop->divergence & KJ_DEP_ATOMIC || lo->waits == loop)
+        kj_fault_poll(lo);
+    kj_halt_poll(lo, loop);
+}
+
 static const kj_texpr *converted(const kj_texpr *e)
 {
     while (e->kind == KJ_TE_CONVERT)
@@ -235,7 +243,7 @@ static void lower_uniform_while(kj_lower *lo, const kj_node *n)
     go_on(lo, head);
     LLVMBuildCondBr(lo->b, kj_lower_expr(lo, n->stmt->u.while_.test, kj_all).v[0], body, done);
     LLVMPositionBuilderAtEnd(lo->b, body);
-    kj_halt_poll(lo, n->stmt);
+    poll(lo, n->stmt);
     lo->level = &level;
     lower_nodes(lo, n->yes);
     lo->level = level.up;
@@ -268,7 +276,7 @@ static void lower_uniform_for(kj_lower *lo, const kj_node *n)
     kj_tile i = kj_tile_scalar(type, LLVMBuildLoad2(lo->b, lo->types[type], at, ""));
     LLVMBuildCondBr(lo->b, kj_in_range(lo, i, stop, step).v[0], body, done);
     LLVMPositionBuilderAtEnd(lo->b, body);
-    kj_halt_poll(lo, n->stmt);
+    poll(lo, n->stmt);
     lo->level = &level;
     lower_nodes(lo, n->yes);
     lo->level = level.up;
@@ -373,7 +381,7 @@ static void lower_parted_loop(kj_lower *lo, const kj_node *n)
     kj_gang_each(lo, n->spin != NULL, gang_loop_test, &p);
     LLVMBuildCondBr(lo->b, flag_read(lo, p.any), body, done);
     LLVMPositionBuilderAtEnd(lo->b, body);
-    kj_halt_poll(lo, n->stmt);
+    poll(lo, n->stmt);
     lo->level = &level;
     lower_nodes(lo, n->yes);
     lo->level = level.up;
@@ -382,19 +390,20 @@ static void lower_parted_loop(kj_lower *lo, const kj_node *n)
         kj_gang_each(lo, false, gang_loop_step, &p);
     LLVMBuildBr(lo->b, head);
     LLVMPositionBuilderAtEnd(lo->b, done);
-    lower_survivors(lo, n);
 }
 
 static void lower_loop(kj_lower *lo, const kj_node *n)
 {
-    if (n->divergent) {
+    const kj_tstmt *above = lo->waits;
+    if (kj_waits_by_loads(lo->arena, lo->kernel, n->stmt, NULL))
+        lo->waits = n->stmt;
+    if (n->divergent)
         lower_parted_loop(lo, n);
-        return;
-    }
-    if (n->stmt->kind == KJ_TS_FOR)
+    else if (n->stmt->kind == KJ_TS_FOR)
         lower_uniform_for(lo, n);
     else
         lower_uniform_while(lo, n);
+    lo->waits = above;
     lower_survivors(lo, n);
 }
 

@@ -542,7 +542,6 @@ static const kj_lowering lowering = {
     .apart = true,
     .counts = true,
     .swaps_f16 = true,
-    .gives_way = true,
     .has_half = has_half,
     .to_int = kj_nvptx_to_int,
     .extreme = kj_nvptx_extreme,

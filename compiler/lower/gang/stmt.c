@@ -292,7 +292,7 @@ static void loop_open(kj_lower *lo, loop *l, const kj_tstmt *s, kj_mask m)
     if (l->exit.lets_go)
         l->exit.gone = kj_mask_new(lo, "gone", kj_none);
     l->waits = lo->waits;
-    if (lo->target->gives_way && kj_waits_by_loads(lo->arena, lo->kernel, s, NULL))
+    if (kj_waits_by_loads(lo->arena, lo->kernel, s, NULL))
         lo->waits = s;
     fall_into(lo, l->head);
 }
@@ -381,7 +381,7 @@ static kj_mask lower_while(kj_lower *lo, const kj_tstmt *s, kj_mask m)
     loop_open(lo, &l, s, m);
     kj_mask live = loop_live(lo, &l);
     live = loop_enter(lo, &l, live, kj_lower_expr(lo, s->u.while_.test, live));
-    if (s->divergence & KJ_DEP_ATOMIC)
+    if (s->divergence & KJ_DEP_ATOMIC || lo->waits == s)
         kj_fault_poll(lo);
     kj_halt_poll(lo, s);
     loop_body(lo, &l, s->u.while_.body, live);
@@ -498,6 +498,8 @@ static kj_mask lower_turns(kj_lower *lo, const kj_tstmt *s, kj_tile start, kj_ti
     slot->known = true;
     slot->tile = i;
     kj_know_range(&slot->tile, start, stop, step, false);
+    if (kj_waits(lo->arena, lo->kernel, s))
+        kj_fault_poll(lo);
     kj_halt_poll(lo, s);
     loop_body(lo, &l, s->u.for_.body, live);
     loop_step(lo, &l, &c, counter_read(lo, &c), stop, step);

@@ -10,13 +10,13 @@
 
 /* ---- Fences ---- */
 
-/* A block has one worker: for its own threads it is enough that LLVM keeps the order. */
+/* A block has one worker: for its own threads it is enough that LLVM keeps the order; and that it loads anew behind
+ * a pause. */
 void kj_gang_fence(kj_lower *lo, kj_builtin id, const kj_tile *args)
 {
-    bool own = id == KJ_BI_THREADFENCE_BLOCK;
+    bool own = id == KJ_BI_THREADFENCE_BLOCK || id == KJ_BI_NANOSLEEP;
     (void)args;
-    if (id != KJ_BI_NANOSLEEP)
-        LLVMBuildFence(lo->b, LLVMAtomicOrderingSequentiallyConsistent, own, "");
+    LLVMBuildFence(lo->b, LLVMAtomicOrderingSequentiallyConsistent, own, "");
 }
 
 /* ---- Shuffles ---- */

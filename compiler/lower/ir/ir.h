@@ -80,7 +80,6 @@ typedef struct kj_lowering {
     bool swaps_f16; /* halves are exchanged by comparing and swapping */
     bool serial;    /* one thread of a block runs at a time: what it shares needs no atomics */
     bool returns;   /* a block that waits for others returns to its caller */
-    bool gives_way; /* a thread that waits lets others of its warp go on where it loads anew */
 
     /* Has it instructions for that on a half? */
     bool (*has_half)(const kj_lower *lo, kj_dtype type, kj_half_op op);
@@ -166,15 +165,14 @@ struct kj_lower {
     bool twin;                        /* inside one of two copies of a statement */
     const struct kj_hoisted *hoisted; /* checks that a loop around has made already; or NULL */
     bool masks_cost;                  /* masked accesses are slower than plain ones */
-    bool ftz;    /* f32 instructions of a GPU take subnormal numbers for zeros */
-    bool f16c;   /* the CPU converts f16 */
-    bool no_fma; /* it has no fused multiply-adds */
-    int sm;      /* the GPU's generation: 75, 90 */
-    bool rolled; /* loops stay loops, whatever @unroll says */
-    const kj_tstmt
-        *waits;    /* the loop around that waits by loads, where the target gives way; or NULL */
-    int unrolls;   /* loops that LLVM unrolls for @unroll, so far */
-    int divisions; /* of vectors of 64 bits, so far */
+    bool ftz;              /* f32 instructions of a GPU take subnormal numbers for zeros */
+    bool f16c;             /* the CPU converts f16 */
+    bool no_fma;           /* it has no fused multiply-adds */
+    int sm;                /* the GPU's generation: 75, 90 */
+    bool rolled;           /* loops stay loops, whatever @unroll says */
+    const kj_tstmt *waits; /* the loop around that waits by loads; or NULL */
+    int unrolls;           /* loops that LLVM unrolls for @unroll, so far */
+    int divisions;         /* of vectors of 64 bits, so far */
 
     /* the block */
     int vector;                /* f32 in a vector register */

@@ -123,6 +123,8 @@ kj_tile kj_load_access(kj_lower *lo, const kj_access *a, kj_mask m)
 {
     kj_tile t = kj_tile_like(kj_memory_type(a->type), a->offset.rows, a->offset.lanes);
     m = kj_mask_reduce(lo, m, t.rows, t.lanes);
+    if (a->again && t.lanes > 1) /* rows are not volatile */
+        LLVMBuildFence(lo->b, LLVMAtomicOrderingSequentiallyConsistent, true, "");
     for (int r = 0; r < t.rows; r++)
         t.v[r] = t.lanes == 1 ? load_scalar(lo, a, r, m) : kj_load_row(lo, a, r, m);
     return from_memory(lo, t, a->type);
