@@ -84,17 +84,23 @@ static void stop_on_errors(job *j, int before)
     j->over |= j->diag->errors > before;
 }
 
-static void keep(job *j, const void *bytes, size_t size)
+/* The job's bytes are NULL afterwards where there is no memory. */
+static void copy_bytes(job *j, const void *bytes, size_t size)
 {
-    char *kept = malloc(size + 1);
-    if (!kept) {
-        fail(j, kj_message_of("out of memory"));
+    char *copy = malloc(size + 1);
+    if (!copy)
         return;
-    }
-    memcpy(kept, bytes, size);
-    kept[size] = 0;
-    j->out->bytes = kept;
+    memcpy(copy, bytes, size);
+    copy[size] = 0;
+    j->out->bytes = copy;
     j->out->size = size;
+}
+
+static void end_with_bytes(job *j)
+{
+    if (!j->out->bytes)
+        kj_arena_exhausted(j->arena);
+    j->over = true;
 }
 
 /* The text of a stage, if it is the one that is wanted, of one kernel behind the other. */
@@ -109,8 +115,8 @@ static void shown(job *j, kj_stage stage)
 {
     if (j->over || j->stage != stage)
         return;
-    keep(j, j->shown.data, j->shown.size);
-    j->over = true;
+    copy_bytes(j, j->shown.data, j->shown.size);
+    end_with_bytes(j);
 }
 
 static void show_module(job *j, kj_stage stage)
@@ -118,9 +124,9 @@ static void show_module(job *j, kj_stage stage)
     if (j->over || j->stage != stage)
         return;
     char *text = kj_llvm_text(LLVMPrintModuleToString(j->unit.module));
-    keep(j, text, strlen(text));
+    copy_bytes(j, text, strlen(text));
     LLVMDisposeMessage(text);
-    j->over = true;
+    end_with_bytes(j);
 }
 
 /* In tests: what a stage has made, looked at. */
@@ -154,7 +160,7 @@ static void on_diagnostic(LLVMDiagnosticInfoRef info, void *data)
 {
     static const char frame[] = "stack frame size (";
     unit *u = data;
-    char *text = LLVMGetDiagInfoDescription(info);
+    char *text = kj_llvm_text(LLVMGetDiagInfoDescription(info));
     const char *at = strstr(text, frame);
     int64_t size = at ? strtoll(at + strlen(frame), NULL, 10) : 0;
     u->stack = size > u->stack ? size : u->stack;
@@ -467,8 +473,9 @@ static void emit(job *j)
         fail(j, kj_target_emit(&j->unit.target, j->unit.module, type, &code));
     if (j->over)
         return;
-    keep(j, LLVMGetBufferStart(code), LLVMGetBufferSize(code));
+    copy_bytes(j, LLVMGetBufferStart(code), LLVMGetBufferSize(code));
     LLVMDisposeMemoryBuffer(code);
+    end_with_bytes(j);
     j->out->stack = j->unit.stack;
 }
 

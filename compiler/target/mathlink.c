@@ -160,7 +160,7 @@ static char *link_libdevice(const kj_target *t, LLVMModuleRef module, const char
     LLVMModuleRef library;
     char *error;
     if (LLVMCreateMemoryBufferWithContentsOfFile(path, &buffer, &error)) {
-        char *text = complaint(path, "cannot be read: ", error);
+        char *text = complaint(path, "cannot be read: ", kj_llvm_text(error));
         LLVMDisposeMessage(error);
         return text;
     }

@@ -83,7 +83,7 @@ void kj_target_close(kj_target *t)
 void kj_target_describe(kj_target *t, LLVMModuleRef module)
 {
     LLVMTargetDataRef data = LLVMCreateTargetDataLayout(t->machine);
-    char *layout = LLVMCopyStringRepOfTargetData(data);
+    char *layout = kj_llvm_text(LLVMCopyStringRepOfTargetData(data));
     LLVMSetTarget(module, t->triple);
     LLVMSetDataLayout(module, layout);
     LLVMDisposeMessage(layout);
@@ -262,7 +262,7 @@ char *kj_target_verify(LLVMModuleRef module)
 {
     char *error = NULL;
     if (LLVMVerifyModule(module, LLVMReturnStatusAction, &error))
-        return error;
+        return kj_llvm_text(error);
     LLVMDisposeMessage(error);
     return NULL;
 }
@@ -292,6 +292,9 @@ char *kj_target_emit(kj_target *t, LLVMModuleRef module, LLVMCodeGenFileType typ
     char *error = NULL;
     if (t->kind->gpu)
         type = LLVMAssemblyFile;
-    return LLVMTargetMachineEmitToMemoryBuffer(t->machine, module, type, &error, out) ? error
-                                                                                      : NULL;
+    if (LLVMTargetMachineEmitToMemoryBuffer(t->machine, module, type, &error, out))
+        return kj_llvm_text(error);
+    if (!*out) /* it has no error for that */
+        kj_break(KJ_NO_ROOM, "out of memory");
+    return NULL;
 }

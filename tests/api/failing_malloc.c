@@ -1,7 +1,8 @@
 /* Hosts whose allocations fail, one after another: the n-th of a first context, compilation and
- * launch gives NULL, for each n of the first ones (which is where LLVM is asked about the machine)
- * and some of the later ones. A child process an n: calls may fail with KJIT_NO_MEMORY or
- * KJIT_INTERNAL, none ends the process. */
+ * launch gives NULL, for each n of the first ones (which is where LLVM is asked about the machine),
+ * some of the later ones, all of the last (where the code is handed over), and all copies of strings
+ * (of which LLVM's give NULL). A child process an n: calls may fail with KJIT_NO_MEMORY or, while
+ * LLVM makes itself ready, KJIT_INTERNAL; none ends the process. */
 #include "api.h"
 
 #include <errno.h>
@@ -12,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { FIRST = 110, STEP = 37, LAST = 4000 };
+enum { FIRST = 110, STEP = 37, LAST = 4000, END = 400, COPIES = 30 };
 
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
@@ -21,12 +22,16 @@ void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *p, size_t size);
 
-static atomic_long allocations;
-static long failing; /* 0: none */
+/* The n-th of a kind fails; 0: none. */
+typedef struct counter {
+    atomic_long made, failing;
+} counter;
 
-static bool fails(void)
+static counter allocations, copies;
+
+static bool fails(counter *c)
 {
-    if (!failing || atomic_fetch_add(&allocations, 1) + 1 != failing)
+    if (atomic_fetch_add(&c->made, 1) + 1 != c->failing)
         return false;
     errno = ENOMEM;
     return true;
@@ -37,41 +42,46 @@ static bool fails(void)
 
 void *malloc(size_t size)
 {
-    return fails() ? NULL : __libc_malloc(size);
+    return fails(&allocations) ? NULL : __libc_malloc(size);
 }
 
 void *calloc(size_t n, size_t size)
 {
-    return fails() ? NULL : __libc_calloc(n, size);
+    return fails(&allocations) ? NULL : __libc_calloc(n, size);
 }
 
 void *realloc(void *p, size_t size)
 {
-    return fails() ? NULL : __libc_realloc(p, size);
+    return fails(&allocations) ? NULL : __libc_realloc(p, size);
 }
 
 char *strdup(const char *text)
 {
     size_t size = strlen(text) + 1;
-    char *copy = malloc(size);
+    char *copy = fails(&copies) ? NULL : malloc(size);
     return copy ? memcpy(copy, text, size) : NULL;
 }
 
 #pragma GCC visibility pop
+
+typedef struct place {
+    counter *of;
+    long n; /* which fails; counted from the end if negative, after a run in which none does */
+    const char *cpu, *cache;
+} place;
 
 static const char source[] = "kernel k(x: i32[]) {\n"
                              "    let i = grid(1)\n"
                              "    if i < x.size { x[i] = i32(i) * 3 }\n"
                              "}\n";
 
-/* Each call, as far as those before it went well; the exit status: 2 for another failure. */
-static int host(const char *cpu, const char *cache)
+/* Each call, as far as those before it went well. */
+static kjit_status calls(const char *cpu, const char *cache, int32_t x[64])
 {
     kjit_context_options options = {.device = "cpu", .cache = cache, .workers = 1};
     kjit_compile_options compile = {.cpu = cpu};
     kjit_context *c = NULL;
     kjit_module *m = NULL;
-    int32_t x[64] = {0};
     kjit_array *a = NULL;
     kjit_status status = kjit_context_create(&options, &c, NULL, 0);
     if (status == KJIT_OK)
@@ -82,28 +92,51 @@ static int host(const char *cpu, const char *cache)
         kjit_arg arg = kjit_arg_array(a);
         status = kjit_launch(m, "k", &(kjit_config){.grid = {1}, .block = {64}}, &arg, 1);
     }
-    if (status == KJIT_OK && x[63] != 189)
-        return 3;
-    if (status != KJIT_OK && status != KJIT_NO_MEMORY && status != KJIT_INTERNAL)
-        return 2;
-    return 0;
+    kjit_array_free(a);
+    kjit_module_free(m);
+    kjit_context_destroy(c);
+    return status;
 }
 
-static void try(const char *cpu, const char *cache, long n)
+/* The exit status: 2 for another failure, 3 for a wrong result, 5 where calls fail afterwards too. */
+static int host(const place *p)
+{
+    int32_t x[64] = {0}, y[64] = {0};
+    long before = p->of->made, first = before;
+    bool ready = p->n < 0 || p->of == &copies;
+    if (ready && calls(p->cpu, p->cache, x) != KJIT_OK)
+        return 4;
+    before = p->of->made;
+    p->of->failing = p->n < 0 ? before + (before - first) + p->n : before + p->n;
+    x[63] = 0;
+    kjit_status status = calls(p->cpu, p->cache, x);
+    p->of->failing = 0;
+    if (status == KJIT_OK && x[63] != 189)
+        return 3;
+    if (status != KJIT_OK && status != KJIT_NO_MEMORY && (ready || status != KJIT_INTERNAL))
+        return 2;
+    if (!ready && p->n < FIRST)
+        return 0; /* LLVM may not be ready afterwards */
+    return calls(p->cpu, p->cache, y) == KJIT_OK && y[63] == 189 ? 0 : 5;
+}
+
+static void try(const place *p)
 {
     int status = 0;
     pid_t child = fork();
     if (child == 0) {
         if (!freopen("/dev/null", "w", stderr))
             _exit(4);
-        failing = n;
-        _exit(host(cpu, cache));
+        alarm(60);
+        _exit(host(p));
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     if (status != 0)
-        print_error("allocation %ld, cpu %s, cache %s: %s %d\n", n, cpu ? cpu : "native",
-                    cache ? cache : "on", WIFSIGNALED(status) ? "signal" : "exit",
+        print_error("%s %ld, cpu %s, cache %s: %s %d\n", p->of == &copies ? "copy" : "allocation",
+                    p->n, p->cpu ? p->cpu : "native", p->cache ? p->cache : "on",
+                    WIFSIGNALED(status) ? "signal" : "exit",
                     WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+
     assert_int_equal(status, 0);
 }
 
@@ -113,7 +146,21 @@ static void test_failing(void **state)
     static const char *const cpus[] = {NULL, "x86-64-v2"};
     for (int k = 0; k < 4; k++)
         for (long n = 1; n < LAST; n += n < FIRST ? 1 : STEP)
-            try(cpus[k % 2], k < 2 ? "off" : NULL, n);
+            try(&(place){&allocations, n, cpus[k % 2], k < 2 ? "off" : NULL});
+}
+
+static void test_failing_at_the_end(void **state)
+{
+    (void)state;
+    for (long n = 1; n < END; n++)
+        try(&(place){&allocations, -n, NULL, "off"});
+}
+
+static void test_failing_copies(void **state)
+{
+    (void)state;
+    for (long n = 1; n < COPIES; n++)
+        try(&(place){&copies, n, NULL, "off"});
 }
 
 #else
@@ -125,10 +172,17 @@ static void test_failing(void **state)
     skip();
 }
 
+#define test_failing_at_the_end test_failing
+#define test_failing_copies test_failing
+
 #endif
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_failing)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_failing),
+        cmocka_unit_test(test_failing_at_the_end),
+        cmocka_unit_test(test_failing_copies),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
