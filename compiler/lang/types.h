@@ -286,6 +286,15 @@ bool kj_host_math(kj_builtin id, const double *x, double *out);
 /* One that is not exact, of literals: as good as rounded once; and with all digits. */
 bool kj_long_math(kj_builtin id, const long double *x, long double *out);
 bool kj_literal_math(kj_builtin id, const double *x, double *out);
+/* A complex number, and functions of it on the host, by the C library in f64 (host_complex.c): false where there is none by
+ * that id. The power is as kernels have it: the length |z|**x * exp(-y * phase z) at the angle x * phase z + y * log |z|,
+ * without the last term where the exponent is real. */
+typedef struct kj_parts {
+    double re, im;
+} kj_parts;
+bool kj_host_complex(kj_builtin id, kj_parts z, kj_parts *out);
+kj_parts kj_host_complex_power(kj_parts z, kj_parts w, bool real);
+kj_parts kj_host_rect(double length, double angle);
 /* What an operator is of literals of which one is a float, and what a builtin is: a literal too (math.c).
  * False where the builtin asks for the type, or gives no number. */
 kj_value kj_fold_literals(kj_op op, kj_value a, kj_value b);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Every builtin of numbers, of typed numbers in a run block, in a kernel, and of constants: the same bits where it is exact,
-else within the bounds of both, with the same zeros, infinities and NaNs. numbers_as_kernels.py KJIT BUILTINS_DEF FOLDER
+"""Every builtin of numbers, of typed numbers in a run block, in a kernel, and of constants: the same bits where it is
+exact, else within the bounds of both, with the same zeros, infinities and NaNs. numbers_as_kernels.py KJIT BUILTINS_DEF FOLDER
 
 The rows are those of builtins.def, so that one that is added there is tested from then on. The values are the ends of
 each type, what is beside them, and some between."""
@@ -84,7 +84,8 @@ def points(t, r):
     else:
         some = float_bits(t, r)
     first = itertools.cycle(some)
-    return [[next(first)] + [r.choice(some) for _ in range(3)] + [r.choice((0, 1, 2, 7, -3, 31, 33, 70, -200, -1100, 1030))]
+    counts = (0, 1, 2, 7, -3, 31, 33, 70, -200, -1100, 1030)
+    return [[next(first)] + [r.choice(some) for _ in range(3)] + [r.choice(counts)]
             for _ in range(POINTS)]
 
 
@@ -138,7 +139,8 @@ def program(t, all_rows, at):
             "    if i < va.size {", "        let a, b, c, d, e = va[i], vb[i], vc[i], vd[i], ve[i]"]
     text += [line.replace("{i}", "i") for line in body("", "        ")] + ["    }", "}"]
     for i, point in enumerate(at[:CONSTANTS]):
-        text += [f"kernel constants{i}({outs}) {{", *(line.replace("{i}", str(i)) for line in body("", "    ", point)), "}"]
+        lines = [line.replace("{i}", str(i)) for line in body("", "    ", point)]
+        text += [f"kernel constants{i}({outs}) {{", *lines, "}"]
     text.append("run {")
     for k, n in enumerate("abcd"):
         items = ", ".join(str(p[k]) for p in at)
@@ -197,13 +199,15 @@ def main():
             kernel, host, constant = (loaded(here / f"{which}{kind}.npy", width) for which in "khc")
             for k, (row, part) in enumerate(those):
                 for i in range(POINTS):
-                    for what, other in (("run block", host), ("constants", constant))[:2 if i < CONSTANTS and folds(t, row) else 1]:
+                    for what, other in (("run block", host), ("constants", constant)):
+                        if other is constant and not (i < CONSTANTS and folds(t, row)):
+                            continue
                         got, want = other[k * POINTS + i], kernel[k * POINTS + i]
                         if not differs(t, kind, row, got, want):
                             continue
                         wrong += 1
-                        of = [literal(t, x) for x in at[i][:4]]
-                        print(f"{t}: {row[1]}, result {part}, of {', '.join(of)}, {at[i][4]}: in the {what} {got:#x}, in a kernel {want:#x}")
+                        of = ", ".join([literal(t, x) for x in at[i][:4]] + [str(at[i][4])])
+                        print(f"{row[1]}, result {part}, of {of}: in the {what} {got:#x}, in a kernel {want:#x}")
     sys.exit(f"{wrong} differ" if wrong else 0)
 
 

@@ -89,13 +89,14 @@ static kj_operand choose(const calc *c, kj_operand test, kj_operand yes, kj_oper
     return kj_choose(c->s, test, yes, no);
 }
 
-/* a * b, and 0 where one of them is 0, whatever the other. */
+/* a * b, and 0 with the signs' product where one of them is 0, whatever the other. */
 static kj_operand times(const calc *c, kj_operand a, kj_operand b)
 {
-    kj_operand p = mul(c, a, b), zero = num(c, 0);
+    kj_operand p = mul(c, a, b), zero = num(c, 0), one = num(c, 1);
     kj_operand none = logic(c, true, equal(c, a, zero), equal(c, b, zero));
     kj_operand nan = kj_binary(c->s, KJ_OP_NE, p, p, c->span);
-    return choose(c, logic(c, false, nan, none), zero, p);
+    kj_operand sides = mul(c, call2(c, KJ_BI_COPYSIGN, zero, a), call2(c, KJ_BI_COPYSIGN, one, b));
+    return choose(c, logic(c, false, nan, none), sides, p);
 }
 
 /* ---- Functions ---- */
@@ -109,8 +110,8 @@ static kj_operand stepped(const calc *c, kj_operand x, bool both, kj_operand *sc
     kj_operand far = less(c, num(c, limit), size);
     far = kj_scalar(kj_hold(c->s, far.u.scalar.e, "far"));
     *scale = choose(c, far, num(c, exp(step)), num(c, 1));
-    kj_operand by = choose(c, far, num(c, step), num(c, 0));
-    return sub(c, x, both ? call2(c, KJ_BI_COPYSIGN, by, x) : by);
+    kj_operand by = num(c, step);
+    return choose(c, far, sub(c, x, both ? call2(c, KJ_BI_COPYSIGN, by, x) : by), x);
 }
 
 static kj_operand complex_exp(const calc *c, kj_operand x, kj_operand y)
@@ -158,16 +159,34 @@ static kj_operand is_huge(const calc *c, kj_operand size)
     return kj_scalar(kj_hold(c->s, huge.u.scalar.e, "huge"));
 }
 
+/* Are they so small that |z| or what is made of it may have lost digits? */
+static kj_operand is_tiny(const calc *c, kj_operand size)
+{
+    kj_operand tiny = less(c, size, num(c, c->single ? 0x1p-100 : 0x1p-950));
+    return kj_scalar(kj_hold(c->s, tiny.u.scalar.e, "tiny"));
+}
+
+/* |z|, and 2 to which power it is to be multiplied by, where it is huge or tiny: that is *far. */
+static kj_operand scaled_abs(const calc *c, kj_operand x, kj_operand y, kj_operand *power,
+                             kj_operand *far)
+{
+    kj_operand ax = call(c, KJ_BI_FABS, x), ay = call(c, KJ_BI_FABS, y), one = num(c, 1);
+    kj_operand size = call2(c, KJ_BI_MAX, ax, ay);
+    kj_operand huge = is_huge(c, size), tiny = is_tiny(c, size);
+    kj_operand scale = choose(c, huge, num(c, 0.5), choose(c, tiny, num(c, 0x1p60), one));
+    *power = choose(c, huge, one, choose(c, tiny, num(c, -60), num(c, 0)));
+    *far = logic(c, true, huge, tiny);
+    return call2(c, KJ_BI_HYPOT, mul(c, ax, scale), mul(c, ay, scale));
+}
+
 /* log |z| to the base of `id`, whose logarithm is `base`. Near 1 by log1p(|z|**2 - 1) / 2. */
 static kj_operand log_abs_of(const calc *c, kj_builtin id, double base, kj_operand x, kj_operand y)
 {
     kj_operand ax = call(c, KJ_BI_FABS, x), ay = call(c, KJ_BI_FABS, y);
     kj_operand a = call2(c, KJ_BI_MAX, ax, ay), b = call2(c, KJ_BI_MIN, ax, ay);
-    kj_operand huge = is_huge(c, a), one = num(c, 1), scaled = num(c, 0.5 / base);
-    kj_operand scale = choose(c, huge, num(c, 0.5), one);
-    kj_operand h = call2(c, KJ_BI_HYPOT, mul(c, ax, scale), mul(c, ay, scale));
-    kj_operand more_far = choose(c, huge, num(c, log(2) / base), num(c, 0));
-    kj_operand far = add(c, call(c, id, h), more_far);
+    kj_operand one = num(c, 1), scaled = num(c, 0.5 / base), power, unused;
+    kj_operand h = scaled_abs(c, x, y, &power, &unused);
+    kj_operand far = add(c, call(c, id, h), mul(c, power, num(c, log(2) / base)));
     kj_operand more = muladd(c, b, b, mul(c, sub(c, a, one), add(c, a, one)));
     kj_operand near = logic(c, false, less(c, num(c, 0.71), h), less(c, h, num(c, 1.73)));
     return choose(c, near, mul(c, scaled, call(c, KJ_BI_LOG1P, more)), far);
@@ -192,9 +211,7 @@ static kj_operand complex_sqrt(const calc *c, kj_operand x, kj_operand y)
 {
     kj_operand ax = call(c, KJ_BI_FABS, x), ay = call(c, KJ_BI_FABS, y);
     kj_operand size = call2(c, KJ_BI_MAX, ax, ay), one = num(c, 1), half = num(c, 0.5);
-    kj_operand huge = is_huge(c, size);
-    kj_operand tiny = less(c, size, num(c, c->single ? 0x1p-100 : 0x1p-950));
-    tiny = kj_scalar(kj_hold(c->s, tiny.u.scalar.e, "tiny"));
+    kj_operand huge = is_huge(c, size), tiny = is_tiny(c, size);
     kj_operand up = choose(c, huge, num(c, 0x1p-4), choose(c, tiny, num(c, 0x1p60), one));
     kj_operand down = choose(c, huge, num(c, 0x1p2), choose(c, tiny, num(c, 0x1p-30), one));
     kj_operand sx = mul(c, ax, up), sy = mul(c, ay, up);
@@ -261,6 +278,7 @@ static kj_operand complex_asin(const calc *c, kj_operand x, kj_operand y)
     kj_operand across = two_products(c, r.a[0], r.b[0], neg(c, r.a[1]), r.b[1]);
     kj_operand im = two_products(c, r.a[0], r.b[1], neg(c, r.a[1]), r.b[0]);
     im = choose(c, far, log_double(c, x, y), call(c, KJ_BI_ASINH, call(c, KJ_BI_FABS, im)));
+    im = choose(c, is_tiny(c, call2(c, KJ_BI_MAX, call(c, KJ_BI_FABS, x), size)), size, im);
     return kj_complex(c->s, call2(c, KJ_BI_ATAN2, x, choose(c, far, size, across)),
                       call2(c, KJ_BI_COPYSIGN, im, y), c->span);
 }
@@ -332,7 +350,6 @@ static kj_operand from_polar(const calc *c, kj_operand r, kj_operand phi)
                       times(c, r, call(c, KJ_BI_SIN, phi)), c->span);
 }
 
-/* The length |z|**x * exp(-y * phase z) at the angle x * phase z + y * log |z|. */
 /* As NumPy has it: 1 where the exponent is 0; of a base of 0, of which there is no logarithm, 0
  * where the exponent's real part is positive, else NaN. */
 static kj_operand special_powers(const calc *c, kj_operand r, kj_operand x, kj_operand y,
@@ -350,19 +367,23 @@ static kj_operand special_powers(const calc *c, kj_operand r, kj_operand x, kj_o
     return kj_complex(c->s, parts[0], parts[1], c->span);
 }
 
+/* The length |z|**x * exp(-y * phase z) at the angle x * phase z + y * log |z|. */
 kj_operand kj_complex_pow(kj_sema *s, kj_operand z, kj_operand w, bool real, kj_span span)
 {
     z = kj_hold_value(s, z, "base");
     w = kj_hold_value(s, w, "exponent");
     kj_operand x = w.u.tuple.items[0], y = w.u.tuple.items[1];
     calc c = {s, span, x.u.scalar.e->type == KJ_F32};
-    kj_operand r = call2(&c, KJ_BI_HYPOT, z.u.tuple.items[0], z.u.tuple.items[1]);
+    kj_operand two_to, far,
+        r = scaled_abs(&c, z.u.tuple.items[0], z.u.tuple.items[1], &two_to, &far);
     kj_operand phi = call2(&c, KJ_BI_ATAN2, z.u.tuple.items[1], z.u.tuple.items[0]);
     kj_operand length = call2(&c, KJ_BI_POW, r, x), angle;
+    kj_operand rest = call(&c, KJ_BI_EXP2, mul(&c, x, two_to));
+    length = choose(&c, far, mul(&c, length, rest), length);
     if (real) {
         angle = mul(&c, x, phi);
     } else {
-        kj_operand turn = mul(&c, y, log_abs(&c, z.u.tuple.items[0], z.u.tuple.items[1]));
+        kj_operand turn = times(&c, y, log_abs(&c, z.u.tuple.items[0], z.u.tuple.items[1]));
         length = mul(&c, length, call(&c, KJ_BI_EXP, mul(&c, neg(&c, y), phi)));
         angle = muladd(&c, x, phi, turn);
     }

@@ -1,39 +1,22 @@
-/* Complex numbers of run blocks. In: numbers, one of them complex; out: what operators and the C
- * library's functions make of them, in f64. */
+/* Complex numbers of run blocks. In: numbers, one of them complex; out: what operators and the host's
+ * functions (lang/host_complex.c) make of them, in f64. */
 #include "run/value/value.h"
 
-#include <complex.h>
 #include <math.h>
-#include <string.h>
-
-static double complex make(double re, double im)
-{
-    double parts[2] = {re, im};
-    double complex z;
-    memcpy(&z, parts, sizeof z);
-    return z;
-}
-
-static double complex as_complex(kj_rvalue v)
-{
-    return make(kj_run_as_float(v), v.kind == KJ_R_COMPLEX ? v.imag : 0);
-}
-
-/* As Python: without a second look at infinities. */
-static double complex product(double complex a, double complex b)
-{
-    return make(creal(a) * creal(b) - cimag(a) * cimag(b),
-                creal(a) * cimag(b) + cimag(a) * creal(b));
-}
 
 kj_rvalue kj_run_complex(double re, double im)
 {
     return (kj_rvalue){.kind = KJ_R_COMPLEX, .dtype = KJIT_C128, .u.f = re, .imag = im};
 }
 
-static kj_rvalue from_complex(double complex z)
+static kj_rvalue from_parts(kj_parts z)
 {
-    return kj_run_complex(creal(z), cimag(z));
+    return kj_run_complex(z.re, z.im);
+}
+
+static kj_parts parts_of(kj_rvalue v)
+{
+    return (kj_parts){kj_run_as_float(v), v.kind == KJ_R_COMPLEX ? v.imag : 0};
 }
 
 bool kj_run_is_complex(kj_rvalue v)
@@ -52,45 +35,88 @@ kj_rvalue kj_run_to_complex(kjit_dtype dtype, kj_rvalue v)
     return out;
 }
 
-/* ---- Operators ---- */
+/* ---- Operators, as kernels have them, each operation rounded ----
+ *
+ * A real number has no imaginary part, not one of 0. */
 
-/* By squaring, as kernels do with integers. */
-static double complex whole_power(double complex z, int64_t n)
+static kj_parts sum(kj_rvalue a, kj_rvalue b)
 {
-    double complex all = 1;
-    for (uint64_t k = n < 0 ? 0 - (uint64_t)n : (uint64_t)n; k; k >>= 1) {
-        if (k & 1)
-            all = product(all, z);
-        z = product(z, z);
-    }
-    return n < 0 ? 1 / all : all;
+    kj_parts x = parts_of(a), y = parts_of(b);
+    bool both = kj_run_is_complex(a) && kj_run_is_complex(b);
+    return (kj_parts){x.re + y.re, both ? x.im + y.im : kj_run_is_complex(a) ? x.im : y.im};
 }
 
-static double complex power(kj_rvalue a, kj_rvalue b)
+static kj_parts difference(kj_rvalue a, kj_rvalue b)
+{
+    kj_parts x = parts_of(a), y = parts_of(b);
+    bool both = kj_run_is_complex(a) && kj_run_is_complex(b);
+    return (kj_parts){x.re - y.re, both ? x.im - y.im : kj_run_is_complex(a) ? x.im : -y.im};
+}
+
+/* As Python: without a second look at infinities. */
+static kj_parts product(kj_parts x, kj_parts y)
+{
+    return (kj_parts){x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re};
+}
+
+static kj_parts scaled(kj_parts z, double by)
+{
+    return (kj_parts){z.re * by, z.im * by};
+}
+
+/* (a + bi) / (c + di) by Smith's method: with |c| >= |d| it is ((a + b*r) + (b - a*r)i) / (c + d*r)
+ * where r = d/c. Otherwise both are divided by i first: b - ai, d - ci. */
+static kj_parts quotient(kj_parts x, kj_parts y)
+{
+    bool turned = fabs(y.re) < fabs(y.im);
+    kj_parts over = turned ? (kj_parts){x.im, -x.re} : x;
+    kj_parts under = turned ? (kj_parts){y.im, -y.re} : y;
+    double r = under.re == 0 ? under.im : under.im / under.re;
+    double below = under.re + under.im * r;
+    return (kj_parts){(over.re + over.im * r) / below, (over.im - over.re * r) / below};
+}
+
+/* By squaring, as kernels do with integers. */
+static kj_parts whole_power(kj_parts z, int64_t n)
+{
+    kj_parts all = {1, 0};
+    bool any = false;
+    for (uint64_t k = n < 0 ? 0 - (uint64_t)n : (uint64_t)n; k; k >>= 1) {
+        if (k & 1)
+            all = any ? product(all, z) : z;
+        any |= k & 1;
+        z = product(z, z);
+    }
+    return n < 0 ? quotient((kj_parts){1, 0}, all) : all;
+}
+
+static kj_parts power(kj_rvalue a, kj_rvalue b)
 {
     enum { MOST = 64 };
     if (b.kind == KJ_R_INT && b.dtype != KJIT_U64 && b.u.i >= -MOST && b.u.i <= MOST)
-        return whole_power(as_complex(a), b.u.i);
-    double complex z = as_complex(a), w = as_complex(b);
-    if (w == 0) /* the two that have no logarithm to be computed by, as kernels do */
-        return 1;
-    if (z == 0)
-        return creal(w) > 0 ? 0 : make(NAN, NAN);
-    return cpow(z, w);
+        return whole_power(parts_of(a), b.u.i);
+    return kj_host_complex_power(parts_of(a), parts_of(b), !kj_run_is_complex(b));
 }
 
 bool kj_run_complex_binary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue b,
                            kj_rvalue *out)
 {
-    double complex x = as_complex(a), y = as_complex(b);
+    kj_parts x = parts_of(a), y = parts_of(b);
     switch (op) {
-    case KJ_OP_ADD: *out = from_complex(x + y); return true;
-    case KJ_OP_SUB: *out = from_complex(x - y); return true;
-    case KJ_OP_MUL: *out = from_complex(product(x, y)); return true;
-    case KJ_OP_DIV: *out = from_complex(x / y); return true;
-    case KJ_OP_POW: *out = from_complex(power(a, b)); return true;
-    case KJ_OP_EQ: *out = kj_run_bool(x == y); return true;
-    case KJ_OP_NE: *out = kj_run_bool(x != y); return true;
+    case KJ_OP_ADD: *out = from_parts(sum(a, b)); return true;
+    case KJ_OP_SUB: *out = from_parts(difference(a, b)); return true;
+    case KJ_OP_MUL:
+        *out = from_parts(!kj_run_is_complex(a)   ? scaled(y, x.re)
+                          : !kj_run_is_complex(b) ? scaled(x, y.re)
+                                                  : product(x, y));
+        return true;
+    case KJ_OP_DIV:
+        *out = from_parts(kj_run_is_complex(b) ? quotient(x, y)
+                                               : (kj_parts){x.re / y.re, x.im / y.re});
+        return true;
+    case KJ_OP_POW: *out = from_parts(power(a, b)); return true;
+    case KJ_OP_EQ: *out = kj_run_bool(x.re == y.re && x.im == y.im); return true;
+    case KJ_OP_NE: *out = kj_run_bool(x.re != y.re || x.im != y.im); return true;
     default: break;
     }
     kj_run_fail(r, KJIT_TYPE, at, "'%s' does not work on complex numbers", kj_ops[op].spelling);
@@ -101,70 +127,37 @@ bool kj_run_complex_binary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rval
 
 /* ---- Functions ---- */
 
-static double complex conjugate(double complex z)
-{
-    return conj(z);
-}
-
-/* To a base; of real numbers what the real function is. */
-static double complex log_2(double complex z)
-{
-    double complex l = clog(z) / log(2);
-    return make(cimag(z) == 0 ? log2(fabs(creal(z))) : creal(l), cimag(l));
-}
-static double complex log_10(double complex z)
-{
-    double complex l = clog(z) / log(10);
-    return make(cimag(z) == 0 ? log10(fabs(creal(z))) : creal(l), cimag(l));
-}
-
-static const struct {
-    kj_builtin id;
-    double complex (*function)(double complex);
-    double (*real)(double complex);
-} functions[] = {
-    {KJ_BI_EXP, cexp, NULL},     {KJ_BI_LOG, clog, NULL},       {KJ_BI_SQRT, csqrt, NULL},
-    {KJ_BI_SIN, csin, NULL},     {KJ_BI_COS, ccos, NULL},       {KJ_BI_TAN, ctan, NULL},
-    {KJ_BI_SINH, csinh, NULL},   {KJ_BI_COSH, ccosh, NULL},     {KJ_BI_TANH, ctanh, NULL},
-    {KJ_BI_ASIN, casin, NULL},   {KJ_BI_ACOS, cacos, NULL},     {KJ_BI_ATAN, catan, NULL},
-    {KJ_BI_ASINH, casinh, NULL}, {KJ_BI_ACOSH, cacosh, NULL},   {KJ_BI_ATANH, catanh, NULL},
-    {KJ_BI_LOG2, log_2, NULL},   {KJ_BI_LOG10, log_10, NULL},   {KJ_BI_ABS, NULL, cabs},
-    {KJ_BI_PHASE, NULL, carg},   {KJ_BI_CONJ, conjugate, NULL},
-};
-
-static bool polar(kj_run *r, kj_span at, double complex z, kj_rvalue *out)
+static bool polar(kj_run *r, kj_span at, kj_parts z, kj_rvalue *out)
 {
     if (!kj_run_sequence(r, at, KJ_R_TUPLE, 2, out))
         return false;
-    out->u.object->u.seq.items[0] = kj_run_float(cabs(z));
-    out->u.object->u.seq.items[1] = kj_run_float(carg(z));
+    out->u.object->u.seq.items[0] = kj_run_float(hypot(z.re, z.im));
+    out->u.object->u.seq.items[1] = kj_run_float(atan2(z.im, z.re));
     return true;
 }
 
 /* isnan, isinf, isfinite */
-static kj_rvalue tested(kj_builtin id, double complex z)
+static kj_rvalue tested(kj_builtin id, kj_parts z)
 {
-    double re = creal(z), im = cimag(z);
-    return kj_run_bool(id == KJ_BI_ISNAN   ? isnan(re) || isnan(im)
-                       : id == KJ_BI_ISINF ? isinf(re) || isinf(im)
-                                           : isfinite(re) && isfinite(im));
+    return kj_run_bool(id == KJ_BI_ISNAN   ? isnan(z.re) || isnan(z.im)
+                       : id == KJ_BI_ISINF ? isinf(z.re) || isinf(z.im)
+                                           : isfinite(z.re) && isfinite(z.im));
 }
 
 bool kj_run_complex_math(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, int n,
                          kj_rvalue *out)
 {
-    double complex z = as_complex(args[0]);
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        if (functions[i].id != id)
-            continue;
-        *out = functions[i].real ? kj_run_float(functions[i].real(z))
-                                 : from_complex(functions[i].function(z));
+    kj_parts z = parts_of(args[0]), made;
+    if (kj_host_complex(id, z, &made)) {
+        *out = from_parts(made);
         return true;
     }
     double length = kj_run_as_float(args[0]), angle = n > 1 ? kj_run_as_float(args[1]) : 0;
     bool real = !kj_run_is_complex(args[0]) && (n < 2 || !kj_run_is_complex(args[1]));
     switch (id) {
-    case KJ_BI_POW: *out = from_complex(power(args[0], args[1])); return true;
+    case KJ_BI_POW: *out = from_parts(power(args[0], args[1])); return true;
+    case KJ_BI_ABS: *out = kj_run_float(hypot(z.re, z.im)); return true;
+    case KJ_BI_PHASE: *out = kj_run_float(atan2(z.im, z.re)); return true;
     case KJ_BI_POLAR: return polar(r, at, z, out);
     case KJ_BI_ISNAN:
     case KJ_BI_ISINF:
@@ -177,7 +170,7 @@ bool kj_run_complex_math(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *
         break;
     case KJ_BI_RECT:
         if (real) {
-            *out = kj_run_complex(length * cos(angle), length * sin(angle));
+            *out = from_parts(kj_host_rect(length, angle));
             return true;
         }
         break;

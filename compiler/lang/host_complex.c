@@ -1,0 +1,87 @@
+/* Functions of complex numbers on the host, by the C library, in f64: of literals and of a run block's numbers. */
+#include <complex.h>
+#include <math.h>
+#undef I
+
+#include "lang/types.h"
+
+typedef double _Complex number;
+
+/* CMPLX, which clang does not have in C17. */
+static number number_of(kj_parts z)
+{
+    return (union {
+               double part[2];
+               number z;
+           }){.part = {z.re, z.im}}
+        .z;
+}
+
+static kj_parts parts_of(number z)
+{
+    return (kj_parts){creal(z), cimag(z)};
+}
+
+/* To a base; of real numbers what the real function is. */
+static number log_2(number z)
+{
+    kj_parts l = parts_of(clog(z) / log(2));
+    return number_of((kj_parts){cimag(z) == 0 ? log2(fabs(creal(z))) : l.re, l.im});
+}
+static number log_10(number z)
+{
+    kj_parts l = parts_of(clog(z) / log(10));
+    return number_of((kj_parts){cimag(z) == 0 ? log10(fabs(creal(z))) : l.re, l.im});
+}
+
+static number conjugate(number z)
+{
+    return conj(z);
+}
+
+static number (*const functions[KJ_NBUILTINS])(number) = {
+    [KJ_BI_EXP] = cexp,     [KJ_BI_LOG] = clog,     [KJ_BI_LOG2] = log_2,
+    [KJ_BI_LOG10] = log_10, [KJ_BI_SQRT] = csqrt,   [KJ_BI_SIN] = csin,
+    [KJ_BI_COS] = ccos,     [KJ_BI_TAN] = ctan,     [KJ_BI_SINH] = csinh,
+    [KJ_BI_COSH] = ccosh,   [KJ_BI_TANH] = ctanh,   [KJ_BI_ASIN] = casin,
+    [KJ_BI_ACOS] = cacos,   [KJ_BI_ATAN] = catan,   [KJ_BI_ASINH] = casinh,
+    [KJ_BI_ACOSH] = cacosh, [KJ_BI_ATANH] = catanh, [KJ_BI_CONJ] = conjugate,
+};
+
+bool kj_host_complex(kj_builtin id, kj_parts z, kj_parts *out)
+{
+    if (!functions[id])
+        return false;
+    *out = parts_of(functions[id](number_of(z)));
+    return true;
+}
+
+static double sign_of(double x)
+{
+    return !isnan(x) && signbit(x) ? -1 : 1;
+}
+
+/* a * b, and 0 with the signs' product where one of them is 0, whatever the other. */
+static double times(double a, double b)
+{
+    double p = a * b;
+    return isnan(p) && (a == 0 || b == 0) ? 0 * sign_of(a) * sign_of(b) : p;
+}
+
+kj_parts kj_host_rect(double length, double angle)
+{
+    return (kj_parts){times(length, cos(angle)), times(length, sin(angle))};
+}
+
+kj_parts kj_host_complex_power(kj_parts z, kj_parts w, bool real)
+{
+    if (w.re == 0 && w.im == 0)
+        return (kj_parts){1, 0};
+    if (z.re == 0 && z.im == 0) /* of which there is no logarithm */
+        return w.re > 0 ? (kj_parts){0, 0} : (kj_parts){NAN, NAN};
+    long double r = hypotl(z.re, z.im);
+    double phi = atan2(z.im, z.re), angle = w.re * phi;
+    if (!real)
+        angle += times(w.im, (double)logl(r));
+    return kj_host_rect((double)(powl(r, w.re) * expl(-w.im * phi)), angle);
+}
