@@ -96,11 +96,10 @@ static void copy_bytes(job *j, const void *bytes, size_t size)
     j->out->size = size;
 }
 
-static void end_with_bytes(job *j)
+static void require_bytes(const job *j)
 {
     if (!j->out->bytes)
         kj_arena_exhausted(j->arena);
-    j->over = true;
 }
 
 /* The text of a stage, if it is the one that is wanted, of one kernel behind the other. */
@@ -116,7 +115,8 @@ static void shown(job *j, kj_stage stage)
     if (j->over || j->stage != stage)
         return;
     copy_bytes(j, j->shown.data, j->shown.size);
-    end_with_bytes(j);
+    require_bytes(j);
+    j->over = true;
 }
 
 static void show_module(job *j, kj_stage stage)
@@ -126,7 +126,8 @@ static void show_module(job *j, kj_stage stage)
     char *text = kj_llvm_text(LLVMPrintModuleToString(j->unit.module));
     copy_bytes(j, text, strlen(text));
     LLVMDisposeMessage(text);
-    end_with_bytes(j);
+    require_bytes(j);
+    j->over = true;
 }
 
 /* In tests: what a stage has made, looked at. */
@@ -475,7 +476,7 @@ static void emit(job *j)
         return;
     copy_bytes(j, LLVMGetBufferStart(code), LLVMGetBufferSize(code));
     LLVMDisposeMemoryBuffer(code);
-    end_with_bytes(j);
+    require_bytes(j);
     j->out->stack = j->unit.stack;
 }
 
