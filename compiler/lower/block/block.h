@@ -19,6 +19,9 @@ void kj_gang_each(kj_lower *lo, bool scalar, kj_gang_fn *each, void *arg);
 /* Of a replay: where a block begins; and where it goes no further if some thread has failed. */
 void kj_replay_begin(kj_lower *lo);
 void kj_replay_pause(kj_lower *lo);
+/* Do blocks run in another order than the source's, so that a smaller one may come behind one that fails, and is not to
+ * be left out? */
+bool kj_goes_on(const kj_lower *lo);
 
 /* ---- home.c ---- */
 

@@ -209,6 +209,8 @@ static void make_blocks(kj_lower *lo)
     kj_watch_block(lo, b);
     kj_grid_resume(lo);
     clear_arrays(lo, later, end_of_shared);
+    if (kj_goes_on(lo))
+        lo->fail = next;
     kj_lower_regions(lo, next);
     kj_replay_pause(lo);
     LLVMReplaceAllUsesWith(later, kj_i64(lo, lo->scratch));
@@ -221,7 +223,7 @@ static void make_blocks(kj_lower *lo)
                     (LLVMBasicBlockRef[]){before, latch}, 2);
     LLVMPositionBuilderAtEnd(lo->b, end);
     LLVMBuildRet(lo->b, LLVMConstInt(lo->i32, KJ_HOST_DONE, false));
-    LLVMPositionBuilderAtEnd(lo->b, lo->fail);
+    LLVMPositionBuilderAtEnd(lo->b, lo->stop);
     LLVMBuildRet(lo->b, LLVMConstInt(lo->i32, KJ_HOST_FAULT, false));
 }
 

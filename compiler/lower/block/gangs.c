@@ -166,10 +166,32 @@ static void run_alone(kj_lower *lo, kj_gang_fn *each, kj_mask m, void *arg)
     LLVMPositionBuilderAtEnd(lo->b, over);
 }
 
+bool kj_goes_on(const kj_lower *lo)
+{
+    return lo->kernel->lanes != 0 && lo->target->may_fail(lo);
+}
+
+/* Blocks that run row by row go on with their other gangs. */
+static void run_through(kj_lower *lo, kj_gang_fn *each, kj_mask m, void *arg)
+{
+    LLVMBasicBlockRef fail = lo->fail, over = kj_new_block(lo, "over");
+    lo->fail = over;
+    lo->told = NULL; /* it ends there */
+    each(lo, m, arg);
+    lo->fail = fail;
+    lo->told = NULL;
+    LLVMBuildBr(lo->b, over);
+    LLVMPositionBuilderAtEnd(lo->b, over);
+}
+
 static void run_gang(kj_lower *lo, kj_gang_fn *each, kj_mask m, void *arg)
 {
     if (lo->least) {
         run_alone(lo, each, m, arg);
+        return;
+    }
+    if (lo->run && kj_goes_on(lo)) {
+        run_through(lo, each, m, arg);
         return;
     }
     const kj_level *outermost = lo->level;

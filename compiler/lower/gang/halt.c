@@ -3,6 +3,11 @@
 
 #include <stddef.h>
 
+static LLVMBasicBlockRef end_of(const kj_lower *lo)
+{
+    return lo->stop ? lo->stop : lo->fail;
+}
+
 /* Goes on where this is the first to say so: a loop before all blocks that have not begun. The greatest wins, in
  * one step: in two, such a block might come in between, and the loop would not be told. */
 static void claim(kj_lower *lo, kj_halted as)
@@ -13,7 +18,7 @@ static void claim(kj_lower *lo, kj_halted as)
     LLVMValueRef before = LLVMBuildAtomicRMW(lo->b, LLVMAtomicRMWBinOpUMax, at, to,
                                              LLVMAtomicOrderingMonotonic, false);
     lo->target->scope(lo, before, false);
-    LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntULT, before, to, ""), first, lo->fail);
+    LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntULT, before, to, ""), first, end_of(lo));
     LLVMPositionBuilderAtEnd(lo->b, first);
 }
 
@@ -31,7 +36,7 @@ static void write_place(kj_lower *lo, const kj_tstmt *loop, LLVMValueRef why)
         kj_store_field(lo, fault, offsetof(kj_host_fault, halted_at),
                        LLVMConstInt(lo->i32, loop->span.begin, false));
     kj_store_field(lo, fault, offsetof(kj_host_fault, halted_why), kj_word(lo, why));
-    LLVMBuildBr(lo->b, lo->fail);
+    LLVMBuildBr(lo->b, end_of(lo));
 }
 
 static LLVMValueRef is_none(kj_lower *lo, LLVMValueRef word)

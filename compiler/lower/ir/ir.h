@@ -198,7 +198,7 @@ struct kj_lower {
     LLVMBasicBlockRef unlock;        /* where the fault that is being written ends */
     LLVMValueRef stretch; /* of a GPU: the barriers that the thread has passed, an i32 in memory */
     LLVMValueRef least; /* of a replay: the first thread that failed, an i64 in memory; else NULL */
-    LLVMBasicBlockRef stop;  /* and where the launch ends; `fail` is where the thread does */
+    LLVMBasicBlockRef stop;  /* and where a CPU's launch ends; `fail` is where the thread does */
     LLVMValueRef report;     /* kj_report of a kernel with sites */
     LLVMValueRef watch;      /* kj_host_watch of one that is watched; NULL */
     const uint16_t *watched; /* flags of accesses, by site (analysis/stored.c) */

@@ -452,7 +452,9 @@ kjit_status kj_pool_run(kj_pool *pool, kj_host_entry entry, const kj_host_launch
                   .ctx = &g,
                   .blocks = kj_count_blocks(values),
                   .serial = kj_watch_of(values) != NULL};
-    return kj_pool_run_job(pool, &job, scratch_size, cost, why);
+    kjit_status status = kj_pool_run_job(pool, &job, scratch_size, cost, why);
+    bool failed = values->fault && values->fault->kind != KJ_FAULT_NONE; /* and blocks went on */
+    return status == KJIT_OK && failed ? KJIT_FAULT : status;
 }
 
 /* ---- Making and ending ---- */
