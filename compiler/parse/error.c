@@ -296,6 +296,18 @@ kj_message *kj_misnamed(kj_parser *p, kj_span at, int token)
                     (int)(at.end - at.begin), p->source->text + at.begin);
 }
 
+/* atomic.and: what is there has a '_' behind it. */
+static void hint_for_member(const kj_mistake *x, kj_message *m)
+{
+    static const char before[] = "atomic.";
+    const char *text = x->p->source->text + x->at.begin;
+    size_t len = sizeof before - 1;
+    if (x->at.begin >= len && memcmp(text - len, before, len) == 0 &&
+        (x->p->token == KJ_TK_AND || x->p->token == KJ_TK_OR))
+        kj_write(x->p->diag, m, (kj_span){x->at.begin - (uint32_t)len, x->at.end}, "%s%s_", before,
+                 x->token);
+}
+
 static void at_name(const kj_mistake *x)
 {
     static const char *const classes[] = {"integer", "number", "string", "assignment operator"};
@@ -312,6 +324,7 @@ static void at_name(const kj_mistake *x)
         kj_message *m = kj_misnamed(x->p, x->at, x->p->token);
         if (kj_met(x, "const") && x->p->prev == KJ_TK_DOT)
             kj_mistake_hint(x, m, CONST_PLACE);
+        hint_for_member(x, m);
         return;
     }
     kj_message *m = kj_expected(x, "a name");

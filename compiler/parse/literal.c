@@ -92,6 +92,19 @@ static const char *type_suffix(const char *text, size_t *len)
     return NULL;
 }
 
+/* Of C's letters behind a number, from `tail` on: 1.5f, 1u, 1LL, 1ULL. */
+static const char *type_of_suffix(const char *text, size_t tail, size_t len)
+{
+    bool is_unsigned = false, is_long = false;
+    for (size_t i = tail; i < len; i++) {
+        is_unsigned |= kj_to_lower(text[i]) == 'u';
+        is_long |= kj_to_lower(text[i]) == 'l';
+    }
+    if (memchr(text, '.', tail) || kj_to_lower(text[tail]) == 'f')
+        return "f32";
+    return !is_unsigned ? "i64" : is_long ? "u64" : "u32";
+}
+
 void kj_literal_bad_number(kj_parser *p, kj_span span, const char *text, size_t len)
 {
     size_t tail = len; /* where the letters at the end begin */
@@ -126,8 +139,7 @@ void kj_literal_bad_number(kj_parser *p, kj_span span, const char *text, size_t 
     else if (len - tail > 0 && len - tail <= 3 && tail < 40) {
         kj_hint(p->diag, m,
                 "numbers have no suffix: they take the type they meet, or write %s(%.*s)",
-                memchr(text, '.', tail) || kj_to_lower(text[tail]) == 'f' ? "f32" : "i64",
-                (int)tail, text);
+                type_of_suffix(text, tail, len), (int)tail, text);
         kj_fix(p->diag, m, span, "%.*s", (int)tail, text);
     }
 }

@@ -27,6 +27,35 @@ static const char *conversion(kj_sema *s, kj_dtype to, kj_span span)
                    : plain;
 }
 
+/* An operand of a product in that type. */
+static const char *factor(kj_sema *s, const kj_texpr *e, kj_dtype to, bool as_it_stands)
+{
+    const char *text = kj_source_text(s, e->span, NULL);
+    if (!text || as_it_stands)
+        return text;
+    return kj_arena_printf(s->diag->arena, "%s(%s)", kj_type_name(to), text);
+}
+
+const char *kj_widened_text(kj_sema *s, const kj_texpr *e, kj_dtype to)
+{
+    kj_op op = e->kind == KJ_TE_BINARY ? e->u.binary.op : KJ_NOPS;
+    bool shift = op == KJ_OP_SHL;
+    if ((op != KJ_OP_MUL && !shift) || !kj_is_int(to) ||
+        kj_types[to].bits <= kj_types[e->type].bits || !kj_source_text(s, e->span, NULL) ||
+        generic_of(s, to))
+        return NULL;
+    const kj_texpr *a = e->u.binary.lhs, *b = e->u.binary.rhs;
+    kj_span between = {a->span.end, b->span.begin};
+    if (a->span.begin != e->span.begin || b->span.end != e->span.end ||
+        between.end <= between.begin)
+        return NULL; /* with parentheses around a side */
+    bool both = kj_common_type(to, b->type) == KJ_VOID;
+    bool first = !kj_is_const(a) || shift, second = !shift && !kj_is_const(b) && (both || !first);
+    const char *x = factor(s, a, to, !first), *y = factor(s, b, to, !second);
+    const char *middle = kj_source_text(s, between, NULL);
+    return x && y && middle ? kj_arena_printf(s->diag->arena, "%s%s%s", x, middle, y) : NULL;
+}
+
 /* Says how the value is converted. */
 static void write_conversion(kj_sema *s, kj_message *m, kj_dtype to, kj_span span, const char *why)
 {
@@ -73,10 +102,13 @@ static kj_texpr *coerce_literal(kj_sema *s, const kj_operand *v, kj_dtype to, co
 static void mismatch(kj_sema *s, const kj_operand *v, kj_dtype to, const char *what)
 {
     kj_dtype from = v->u.scalar.e->type;
+    const char *wide;
     kj_message *m = kj_sema_error(s, v->span, KJ_RULE_TYPE_MISMATCH, "%s is %s, not %s", what,
                                   kj_type_name(to), kj_type_name(from));
     if (to == KJ_BOOL)
         kj_write(s->diag, m, v->span, "%s != 0", kj_operand_text(s, v->span, "..."));
+    else if ((wide = kj_widened_text(s, v->u.scalar.e, to)))
+        kj_write(s->diag, m, v->span, "%s", wide);
     else
         write_conversion(s, m, to, v->span, "");
     if (!m->note)

@@ -73,6 +73,15 @@ static void literal_misfit(kj_sema *s, const kj_operand *v, kj_dtype type)
         kj_hint(s->diag, m, "convert the other side to f64");
 }
 
+static void hint_for_one(kj_sema *s, kj_message *m, const kj_operand *own, const kj_operand *other)
+{
+    const char *wide = kj_widened_text(s, own->u.scalar.e, KJ_U64);
+    if (!wide)
+        wide = kj_arena_printf(s->diag->arena, "u64(%s)", kj_source_text(s, own->span, "..."));
+    kj_hint(s->diag, m, "convert one: %s, or i64(%s) if it is below 2^63", wide,
+            kj_source_text(s, other->span, "..."));
+}
+
 /* The common type of the operands that are no literals, KJ_VOID where there are none. That of floats
  * first: it takes every integer, and of these not each two have one. */
 static bool common_type(kj_sema *s, const kj_operand *v, int n, kj_span span, const char *what,
@@ -90,9 +99,8 @@ static bool common_type(kj_sema *s, const kj_operand *v, int n, kj_span span, co
                                               "%s has no common type for %s and %s", what,
                                               kj_type_name(*type), kj_type_name(own));
                 if (*type != KJ_BOOL && own != KJ_BOOL)
-                    kj_hint(s->diag, m, "convert one: u64(%s), or i64(%s) if it is below 2^63",
-                            kj_source_text(s, v[kj_is_signed(own) ? i : 0].span, "..."),
-                            kj_source_text(s, v[kj_is_signed(own) ? 0 : i].span, "..."));
+                    hint_for_one(s, m, &v[kj_is_signed(own) ? i : 0],
+                                 &v[kj_is_signed(own) ? 0 : i]);
                 return false;
             }
             *type = both;

@@ -53,6 +53,8 @@ kj_operand kj_coerce_type(kj_sema *s, kj_operand v, const kj_type *to, const cha
 kj_operand kj_settle(kj_sema *s, kj_operand v);
 /* Must be bool; NULL after an error. */
 kj_texpr *kj_condition(kj_sema *s, kj_operand v, const char *what);
+/* "u64(n) * u64(m)": a product or shift in a wider type, where converted after it, it would wrap before; else NULL. */
+const char *kj_widened_text(kj_sema *s, const kj_texpr *e, kj_dtype to);
 /* Any integer as i64; NULL after an error about what, "an index". */
 kj_texpr *kj_index_value(kj_sema *s, kj_operand v, const char *what);
 kj_operand kj_branch_close(kj_sema *s, kj_branch *b, kj_operand v, kj_span span);
