@@ -30,8 +30,8 @@ static void drop(fenced f)
     munmap(f.map, f.size);
 }
 
-static const int sizes[] = {1,  2,  3,  7,   8,   15,  16,  17,  31,  32,  33,
-                            63, 64, 65, 100, 127, 128, 129, 255, 257, 1000};
+static const int sizes[] = {1,  2,  3,  7,   8,   15,  16,  17,  31,  32,   33,
+                            63, 64, 65, 100, 127, 128, 129, 255, 257, 1000, 1100};
 enum { NSIZES = sizeof sizes / sizeof sizes[0] };
 
 /* Launches k(x, out) over n elements of `dtype`, by blocks of `block` and a thread more than needed
@@ -122,6 +122,19 @@ static void reversed_and_gathered(void **state)
               "        let j = x.size - 1 - i\n"
               "        let g = (i * 7) % x.size\n"
               "        out[j] = x[j] + x[g]\n"
+              "    }\n"
+              "}\n");
+}
+
+/* Lanes a few elements apart, up to the array's last and down to its first. */
+static void steps(void **state)
+{
+    (void)state;
+    all_sizes("kernel k<T: number>(x: T[], out: T[]) {\n"
+              "    let i = grid(1)\n"
+              "    for s in (2, 3, 4, 7, 8, 16) {\n"
+              "        if s * i < x.size { out[i] = x[s * i] + x[x.size - 1 - s * i] }\n"
+              "        if s * i + 1 < x.size { out[i] += x[s * i] + x[s * i + 1] }\n"
               "    }\n"
               "}\n");
 }
@@ -254,6 +267,7 @@ int main(void)
         cmocka_unit_test(neighbours),
         cmocka_unit_test(short_circuit),
         cmocka_unit_test(reversed_and_gathered),
+        cmocka_unit_test(steps),
         cmocka_unit_test(vectors),
         cmocka_unit_test(loops),
         cmocka_unit_test(barriers),

@@ -41,7 +41,8 @@ LLVMValueRef kj_shuffled(kj_lower *lo, LLVMValueRef a, LLVMValueRef b, const int
 {
     LLVMValueRef index[4 * KJ_MAX_LANES];
     for (int i = 0; i < n; i++)
-        index[i] = LLVMConstInt(lo->i32, (unsigned)places[i], false);
+        index[i] = places[i] == KJ_ANY ? LLVMGetPoison(lo->i32)
+                                       : LLVMConstInt(lo->i32, (unsigned)places[i], false);
     return LLVMBuildShuffleVector(lo->b, a, b ? b : LLVMGetPoison(LLVMTypeOf(a)),
                                   LLVMConstVector(index, (unsigned)n), "");
 }

@@ -233,6 +233,7 @@ LLVMValueRef kj_intrinsic(kj_lower *lo, const char *name, LLVMTypeRef *overloads
 LLVMValueRef kj_alloca(kj_lower *lo, LLVMTypeRef type, const char *name);
 LLVMBasicBlockRef kj_new_block(kj_lower *lo, const char *name);
 /* The n elements at these places of two vectors behind each other; `b` may be NULL. */
+enum { KJ_ANY = -1 };
 LLVMValueRef kj_shuffled(kj_lower *lo, LLVMValueRef a, LLVMValueRef b, const int *places, int n);
 /* Two vectors of so many lanes as one. */
 LLVMValueRef kj_joined(kj_lower *lo, LLVMValueRef a, LLVMValueRef b, int lanes);

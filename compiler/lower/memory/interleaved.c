@@ -1,9 +1,9 @@
-/* Elements of several equal scalars (small vectors, complex numbers), one behind the other in
- * memory: a row of a gang accesses them as they lie, and sorts the parts by shuffles.
+/* Rows whose lanes are a few elements apart: they are loaded as they lie, and sorted by shuffles.
  *
- * A load takes all parts of the row's elements and picks its own: the loads of the other parts are
- * then the same, and LLVM makes them one. The stores of all parts of an element are one statement
- * after another; found so, they are one store. */
+ * Of elements of several equal scalars (small vectors, complex numbers) a load takes all parts of the row's
+ * elements and picks its own: the loads of the other parts are then the same, and LLVM makes them one. The
+ * stores of all parts of an element are one statement after another; found so, they are one store. Of others
+ * a load takes what lies from the first lane's element to the last one's, and nothing beyond. */
 #include "lower/memory/memory.h"
 
 #include <string.h>
@@ -68,6 +68,78 @@ LLVMValueRef kj_load_group(kj_lower *lo, const kj_access *a, int row, kj_mask m)
             LLVMSetAlignment(all, kj_types[a->type].size);
         }
         out[n++] = picked(lo, all, a->part, a->group, chunk);
+    }
+    return joined(lo, out, n, chunk);
+}
+
+/* ---- What lies between the first and the last lane's element ---- */
+
+bool kj_is_strided(const kj_lower *lo, const kj_access *a)
+{
+    enum { MOST = 16 };
+    int64_t step = a->offset.stride < 0 ? -a->offset.stride : a->offset.stride;
+    return a->offset.form == KJ_LINEAR && step > 1 && step <= MOST && step <= chunk_of(lo, a) / 2;
+}
+
+/* Vectors of `chunk` elements that lie one behind the other, but the last, which ends with the last lane's
+ * element: element e of all is in number e / chunk, or the last. */
+typedef struct span {
+    LLVMValueRef v[KJ_MAX_LANES];
+    int n, chunk, last; /* where the last one begins */
+} span;
+
+static span load_span(kj_lower *lo, const kj_access *a, LLVMValueRef first, int chunk, int step)
+{
+    LLVMTypeRef type = kj_vec(lo, kj_memory_type(a->type), chunk);
+    span s = {.chunk = chunk, .last = (chunk - 1) * step + 1 - chunk};
+    for (int begin = 0; s.n == 0 || begin < s.last + chunk; begin += chunk) {
+        int by = begin < s.last ? begin : s.last;
+        LLVMValueRef at = LLVMBuildAdd(lo->b, first, kj_i64(lo, by), "");
+        at = kj_lower_element(lo, a->type, a->base, at);
+        LLVMValueRef v = kj_alias_mark(lo, LLVMBuildLoad2(lo->b, type, at, ""), a->scope);
+        LLVMSetAlignment(v, (unsigned)kj_types[a->type].size);
+        s.v[s.n++] = v;
+    }
+    return s;
+}
+
+/* The lanes' elements, two vectors at a time: places[l] is where in vector in[l] lane l's is. */
+static LLVMValueRef sorted_span(kj_lower *lo, span *s, int step, bool reversed)
+{
+    int in[KJ_MAX_LANES], places[KJ_MAX_LANES], chunk = s->chunk;
+    for (int l = 0; l < chunk; l++) {
+        int element = (reversed ? chunk - 1 - l : l) * step;
+        in[l] = element / chunk;
+        places[l] = element - (in[l] == s->n - 1 ? s->last : in[l] * chunk);
+    }
+    for (; s->n > 1; s->n = (s->n + 1) / 2) {
+        for (int k = 0; k < s->n / 2; k++) {
+            int from[KJ_MAX_LANES];
+            for (int l = 0; l < chunk; l++)
+                from[l] = in[l] / 2 == k ? places[l] + in[l] % 2 * chunk : KJ_ANY;
+            s->v[k] = kj_shuffled(lo, s->v[2 * k], s->v[2 * k + 1], from, chunk);
+        }
+        if (s->n % 2)
+            s->v[s->n / 2] = s->v[s->n - 1];
+        for (int l = 0; l < chunk; l++) {
+            places[l] = in[l] / 2 < s->n / 2 ? l : places[l];
+            in[l] /= 2;
+        }
+    }
+    return s->v[0];
+}
+
+LLVMValueRef kj_load_strided(kj_lower *lo, const kj_access *a, int row)
+{
+    int lanes = a->offset.lanes, chunk = chunk_of(lo, a), n = 0;
+    bool reversed = a->offset.stride < 0;
+    int step = (int)(reversed ? -a->offset.stride : a->offset.stride);
+    LLVMValueRef start = a->offset.v[a->offset.rows == 1 ? 0 : row], out[KJ_MAX_LANES];
+    for (int lane = 0; lane < lanes; lane += chunk) {
+        int lowest = reversed ? lane + chunk - 1 : lane;
+        LLVMValueRef by = kj_i64(lo, lowest * a->offset.stride);
+        span s = load_span(lo, a, LLVMBuildAdd(lo->b, start, by, ""), chunk, step);
+        out[n++] = sorted_span(lo, &s, step, reversed);
     }
     return joined(lo, out, n, chunk);
 }

@@ -54,6 +54,11 @@ LLVMValueRef kj_load_group(kj_lower *lo, const kj_access *a, int row, kj_mask m)
 void kj_store_group(kj_lower *lo, const kj_access *a, int row, const LLVMValueRef *parts,
                     kj_mask m);
 
+/* Is the step between lanes small, and loading what lies between them cheaper than a gather? */
+bool kj_is_strided(const kj_lower *lo, const kj_access *a);
+/* kj_load_row of such an access, all of whose lanes run. */
+LLVMValueRef kj_load_strided(kj_lower *lo, const kj_access *a, int row);
+
 /* ---- alias.c ---- */
 
 enum {

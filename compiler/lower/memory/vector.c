@@ -167,6 +167,18 @@ static row_branch branch_full(kj_lower *lo, LLVMValueRef mask, int lanes)
     return r;
 }
 
+/* The row, where both branches have come to an end: that of v[0] in block `every`, of v[1] here. */
+static LLVMValueRef end_branch(kj_lower *lo, const row_branch *r, LLVMBasicBlockRef every,
+                               LLVMValueRef v[2])
+{
+    LLVMBasicBlockRef from[2] = {every, LLVMGetInsertBlock(lo->b)};
+    LLVMBuildBr(lo->b, r->done);
+    LLVMPositionBuilderAtEnd(lo->b, r->done);
+    LLVMValueRef row = LLVMBuildPhi(lo->b, LLVMTypeOf(v[0]), "");
+    LLVMAddIncoming(row, v, from, 2);
+    return row;
+}
+
 static LLVMValueRef load_small(kj_lower *lo, LLVMTypeRef type, LLVMValueRef at, LLVMValueRef mask,
                                int lanes)
 {
@@ -179,12 +191,7 @@ static LLVMValueRef load_small(kj_lower *lo, LLVMTypeRef type, LLVMValueRef at, 
     LLVMBuildStore(lo->b, LLVMConstNull(type), buffer);
     copy_running(lo, LLVMGetElementType(type), at, buffer, r.bits);
     v[1] = LLVMBuildLoad2(lo->b, type, buffer, "");
-    LLVMBasicBlockRef from[2] = {r.every, LLVMGetInsertBlock(lo->b)};
-    LLVMBuildBr(lo->b, r.done);
-    LLVMPositionBuilderAtEnd(lo->b, r.done);
-    LLVMValueRef row = LLVMBuildPhi(lo->b, type, "");
-    LLVMAddIncoming(row, v, from, 2);
-    return row;
+    return end_branch(lo, &r, r.every, v);
 }
 
 /* Also words are stored faster without a mask. */
@@ -313,6 +320,18 @@ static void scatter_small(kj_lower *lo, LLVMValueRef v, LLVMValueRef to, LLVMVal
     kj_bits_end(lo, &l);
 }
 
+/* Bytes and half words a few elements apart. */
+static LLVMValueRef load_strided_small(kj_lower *lo, const kj_access *a, int row, LLVMTypeRef type,
+                                       LLVMValueRef mask)
+{
+    row_branch r = branch_full(lo, mask, a->offset.lanes);
+    LLVMValueRef v[2] = {kj_load_strided(lo, a, row)};
+    LLVMBuildBr(lo->b, r.done);
+    LLVMPositionBuilderAtEnd(lo->b, r.some);
+    v[1] = gather_small(lo, a, row, type, mask);
+    return end_branch(lo, &r, r.every, v);
+}
+
 LLVMValueRef kj_load_row(kj_lower *lo, const kj_access *a, int row, kj_mask m)
 {
     int lanes = a->offset.lanes, size = kj_types[a->type].size;
@@ -321,7 +340,12 @@ LLVMValueRef kj_load_row(kj_lower *lo, const kj_access *a, int row, kj_mask m)
         return load_unit(lo, a, row, type, m);
     if (a->group && (size >= 4 || m.kind == KJ_ALL))
         return kj_load_group(lo, a, row, m);
+    bool strided = kj_is_strided(lo, a);
+    if (strided && m.kind == KJ_ALL)
+        return kj_load_strided(lo, a, row);
     LLVMValueRef mask = kj_mask_row(lo, m, row, lanes);
+    if (strided && size < 4)
+        return load_strided_small(lo, a, row, type, mask);
     if (size >= 4 && !is_masked(lo, size) && m.kind != KJ_ALL)
         return gather_running(lo, type, pointers(lo, a, row), mask, lanes, size);
     return size < 4 ? gather_small(lo, a, row, type, mask)
