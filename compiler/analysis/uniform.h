@@ -5,7 +5,8 @@
  * takes the condition's dependence, one assigned in a loop that threads leave at different times
  * takes that of the exits. Barrier placement, scalar or vector code, branch or mask are all decided
  * from these sets. A load from an address is as uniform as the address: threads that could see
- * different values there would race. What an operation of a warp gives depends on which threads
+ * different values there would race, but where they run one after the other, as under a lock
+ * (spin.c): there it is each thread's own. What an operation of a warp gives depends on which threads
  * there are and run: it may vary along all axes. What a barrier gives is the whole block's.
  *
  * What is the same for a block may differ between blocks; the same rules say what does not.
