@@ -270,7 +270,10 @@ kjit_status kj_array_wrap(kjit_context *ctx, void *data, kjit_dtype dtype, int n
     if (count > 0 && !span_fits(data, ndim, shape, strides, elem))
         return kj_fail(ctx, KJIT_SHAPE, "the strides reach beyond the address space");
     kj_buffer *buffer;
-    kj_chunk chunk = {.memory = memory, .data = data, .size = (size_t)count * elem};
+    span s = {0, 0};
+    span_of(ndim, shape, strides, elem, &s);
+    kj_chunk chunk = {
+        .memory = memory, .data = (char *)data + s.low, .size = (size_t)(s.high - s.low)};
     status = kj_buffer_wrap(ctx, &chunk, &buffer);
     if (status == KJIT_OK)
         status = kj_array_over(buffer, data, dtype, ndim, shape, strides, out);

@@ -347,6 +347,28 @@ static void test_refused(void **state)
             KJIT_INVALID, "is not ");
         assert_null(a);
     }
+    for (int k = 1; k < KINDS && !on_cpu(); k++) { /* memory of another kind, or beyond its end */
+        kjit_array *own = make(kinds[k], 1, SHAPE(N), NULL);
+        int32_t *data = kjit_array_data(own);
+        for (int as = 2; as < KINDS; as++) {
+            bool managed = kinds[k] == KJIT_MANAGED || kinds[as] == KJIT_MANAGED;
+            if (k == as || (kinds[k] != KJIT_DEVICE && !managed))
+                continue; /* a driver may map all page-locked memory */
+            FAILS(kjit_array_wrap(ctx, data, KJIT_I32, 1, SHAPE(N), NULL, kinds[as], &a),
+                  KJIT_INVALID, "is not ");
+        }
+        if (kinds[k] != KJIT_DEVICE) {
+            int64_t far = (int64_t)1 << 40, back = -(int64_t)sizeof *data;
+            FAILS(kjit_array_wrap(ctx, data, KJIT_I32, 1, SHAPE(2), &far, kinds[k], &a),
+                  KJIT_INVALID, "is not ");
+            OK(kjit_array_wrap(ctx, data + N - 1, KJIT_I32, 1, SHAPE(N), &back, kinds[k], &a));
+            OK(kjit_copy(a, host, NULL));
+            add(a, 2, NULL);
+            assert_int_equal(data[N - 1], 2);
+            kjit_array_free(a);
+        }
+        kjit_array_free(own);
+    }
     for (int k = 2; k < KINDS; k++) { /* what another array has made so can be wrapped */
         kjit_array *own = make(kinds[k], 1, SHAPE(N), NULL);
         OK(kjit_array_wrap(ctx, kjit_array_data(own), KJIT_I32, 1, SHAPE(N), NULL, kinds[k], &a));

@@ -4,15 +4,17 @@
 
 /* ---- Device memory in a stream's order ---- */
 
+static kj_cuda_task *new_task(void)
+{
+    return kj_cuda_task_new(sizeof(kj_cuda_task), NULL, NULL);
+}
+
 /* Puts the allocation of a chunk, or its end, into its stream. It is a task, so that who waits for
  * all work waits for it too. The context is entered. */
-static kj_cu_result put(kj_device *dev, kj_chunk *c, bool end)
+static kj_cu_result put(kj_device *dev, kj_chunk *c, bool end, kj_cuda_task *task)
 {
     kj_queue *q = c->queue;
     kj_cu_address address = (kj_cu_address)c->device;
-    kj_cuda_task *task = kj_cuda_task_new(sizeof *task, NULL, NULL);
-    if (!task)
-        return KJ_CU_OUT_OF_MEMORY;
     pthread_mutex_lock(&q->issue);
     kj_cu_result result =
         end ? dev->cu->MemFreeAsync(address, q->stream)
@@ -34,7 +36,10 @@ static kjit_status alloc_in_order(kj_device *dev, kj_chunk *chunk, kj_failure *w
     if (status != KJIT_OK)
         return status;
     bool captured = kj_cuda_is_captured(chunk->queue);
-    kj_cu_result result = captured ? KJ_CU_SUCCESS : put(dev, chunk, false);
+    kj_cuda_task *task = captured ? NULL : new_task();
+    kj_cu_result result = captured ? KJ_CU_SUCCESS
+                          : task   ? put(dev, chunk, false, task)
+                                   : KJ_CU_OUT_OF_MEMORY;
     if (captured)
         chunk->queue = NULL;
     if (result == KJ_CU_OUT_OF_MEMORY)
@@ -46,7 +51,8 @@ static kjit_status alloc_in_order(kj_device *dev, kj_chunk *chunk, kj_failure *w
     return status;
 }
 
-/* While the stream is captured: after its work, in another. */
+/* While the stream is captured, and where there is no memory for a task: after its work, in
+ * another. */
 static kj_cu_result free_beside(kj_device *dev, const kj_chunk *c)
 {
     kj_cu_result result = kj_cuda_wait_listed(c->queue);
@@ -61,8 +67,8 @@ static kjit_status free_in_order(kj_device *dev, const kj_chunk *chunk, kj_failu
     kj_chunk own = *chunk;
     if (!kj_cuda_enter_to_free(dev, &status, why))
         return status;
-    kj_cu_result result =
-        kj_cuda_is_captured(own.queue) ? free_beside(dev, &own) : put(dev, &own, true);
+    kj_cuda_task *task = kj_cuda_is_captured(own.queue) ? NULL : new_task();
+    kj_cu_result result = task ? put(dev, &own, true, task) : free_beside(dev, &own);
     if (result != KJ_CU_SUCCESS)
         status = kj_cuda_failed(dev, result, why, "free %zu bytes of device memory", own.size);
     kj_cuda_leave(dev);
@@ -229,19 +235,38 @@ kjit_status kj_cuda_pin(kj_device *dev, kj_chunk *chunk, kj_failure *why)
     return status;
 }
 
+/* Is the byte there of that kind, and where do kernels find it? KJ_CU_INVALID_VALUE: it is not. */
+static kj_cu_result ask(kj_device *dev, kjit_memory kind, kj_cu_address place, kj_cu_address *found)
+{
+    const kj_cuda_driver *cu = dev->cu;
+    unsigned type, managed = 0;
+    *found = place;
+    kj_cu_result result =
+        cu->PointerGetAttribute(&type, KJ_CU_POINTER_ATTRIBUTE_MEMORY_TYPE, place);
+    if (result != KJ_CU_SUCCESS)
+        return result;
+    result = cu->PointerGetAttribute(&managed, KJ_CU_POINTER_ATTRIBUTE_IS_MANAGED, place);
+    if (result != KJ_CU_SUCCESS && result != KJ_CU_INVALID_VALUE) /* an old driver has none */
+        return result;
+    if (kind == KJIT_MANAGED ? !managed : managed || type != KJ_CU_MEMORYTYPE_HOST)
+        return KJ_CU_INVALID_VALUE;
+    if (kind == KJIT_PINNED)
+        return KJ_CU_SUCCESS;
+    return cu->PointerGetAttribute(found, KJ_CU_POINTER_ATTRIBUTE_DEVICE_POINTER, place);
+}
+
 kjit_status kj_cuda_reach(kj_device *dev, kj_chunk *chunk, kj_failure *why)
 {
-    const kj_cu_address place = (kj_cu_address)(uintptr_t)chunk->data;
-    kj_cu_address address = place;
-    unsigned type; /* that it has one tells that it is page-locked */
+    const kj_cu_address first = (kj_cu_address)(uintptr_t)chunk->data, rest = chunk->size - 1;
+    kj_cu_address address, last;
     kjit_status status = kj_cuda_enter(dev, why);
     if (status != KJIT_OK)
         return status;
-    bool reached = chunk->memory != KJIT_PINNED; /* by kernels */
-    kj_cu_result result = dev->cu->PointerGetAttribute(
-        reached ? (void *)&address : (void *)&type,
-        reached ? KJ_CU_POINTER_ATTRIBUTE_DEVICE_POINTER : KJ_CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
-        place);
+    kj_cu_result result = ask(dev, chunk->memory, first, &address);
+    if (result == KJ_CU_SUCCESS)
+        result = ask(dev, chunk->memory, first + rest, &last);
+    if (result == KJ_CU_SUCCESS && last - address != rest)
+        result = KJ_CU_INVALID_VALUE;
     if (result == KJ_CU_INVALID_VALUE)
         status = kj_because(why, KJIT_INVALID, "the memory at %p is not %s", chunk->data,
                             name_of(chunk->memory));

@@ -84,9 +84,12 @@ enum {
 
 typedef unsigned kj_cu_pointer_attribute;
 enum {
-    KJ_CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2,   /* unsigned */
-    KJ_CU_POINTER_ATTRIBUTE_DEVICE_POINTER = 3 /* kj_cu_address */
+    KJ_CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2,    /* unsigned */
+    KJ_CU_POINTER_ATTRIBUTE_DEVICE_POINTER = 3, /* kj_cu_address */
+    KJ_CU_POINTER_ATTRIBUTE_IS_MANAGED = 8      /* unsigned */
 };
+
+enum { KJ_CU_MEMORYTYPE_HOST = 1, KJ_CU_MEMORYTYPE_DEVICE = 2 };
 
 typedef unsigned kj_cu_pool_attribute;
 enum {
