@@ -256,6 +256,21 @@ static void come_back(kj_work *work, kjit_status status, const kj_host_fault *fa
     kj_report_free(r);
 }
 
+/* The kernel is on its way, so that the launch has not failed: without memory for a copy in the
+ * stream the report is fetched now, and what it says is the stream's. */
+static kjit_status fetch_at_once(kj_reported *r)
+{
+    kjit_context *ctx = r->mod->ctx;
+    kjit_stream *stream = r->stream;
+    kj_failure why;
+    kj_transfer t = back(r, 0, r->host->size);
+    ctx->ops->wait(ctx->dev, stream->queue);
+    kjit_status status = ctx->ops->copy(ctx->dev, NULL, &t, NULL, &why);
+    r->work.why = status == KJIT_OK ? NULL : why.text;
+    come_back(&r->work, status, NULL);
+    return kj_stream_submitted(ctx, stream, NULL, KJIT_OK, &why);
+}
+
 static kjit_status fetch_later(kj_reported *r)
 {
     kjit_context *ctx = r->mod->ctx;
@@ -266,6 +281,8 @@ static kjit_status fetch_later(kj_reported *r)
     r->returning.report = r->host->data;
     kj_stream_report_goes(r->stream, &r->returning);
     kjit_status status = ctx->ops->copy(ctx->dev, stream->queue, &t, &r->work, &why);
+    if (status == KJIT_NO_MEMORY)
+        return fetch_at_once(r);
     if (status != KJIT_OK) {
         ctx->ops->wait(ctx->dev, stream->queue); /* for the kernel, which writes to the report */
         kj_stream_report_comes(stream, &r->returning);
