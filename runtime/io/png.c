@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "io/file.h"
 
@@ -43,14 +44,35 @@ static kjit_status failed(const picture *p, const char *doing)
 
 /* ---- Reading ---- */
 
+/* libpng has limits of its own, which are less than what a PNG may be. */
+static void take_any_size(png_structp png)
+{
+    png_set_user_limits(png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
+}
+
+/* Rows take memory as soon as they are begun: a file that says more than it can hold gets none.
+ * libpng's limits stay where nobody knows how much that is, as of a pipe. */
+static void read_header(png_structp png, png_infop info, FILE *file)
+{
+    enum { MOST_PACKED = 1032 }; /* bytes of a picture in one of zlib's */
+    struct stat st;
+    bool known = fstat(fileno(file), &st) == 0 && S_ISREG(st.st_mode);
+    png_init_io(png, file);
+    if (known)
+        take_any_size(png);
+    png_read_info(png, info);
+    uint64_t rows = png_get_image_height(png, info), row = png_get_rowbytes(png, info);
+    if (known && row > (uint64_t)st.st_size * MOST_PACKED / rows)
+        png_error(png, "the file is too short for its width and height");
+}
+
 /* Everything becomes 8-bit grey or RGB. False after an error. */
 static bool read_info(png_structp png, png_infop info, FILE *file, uint32_t *width,
                       uint32_t *height, int *channels)
 {
     if (setjmp(png_jmpbuf(png)))
         return false;
-    png_init_io(png, file);
-    png_read_info(png, info);
+    read_header(png, info, file);
     int type = png_get_color_type(png, info);
     if (type == PNG_COLOR_TYPE_PALETTE)
         png_set_palette_to_rgb(png);
@@ -139,6 +161,7 @@ static bool write_rows(png_structp png, png_infop info, picture *p, const kjit_a
     if (setjmp(png_jmpbuf(png)))
         return false;
     png_set_write_fn(png, p, on_write, on_flush);
+    take_any_size(png);
     png_set_IHDR(png, info, (png_uint_32)a->shape[1], (png_uint_32)a->shape[0], 8,
                  a->ndim == 2 ? PNG_COLOR_TYPE_GRAY : PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,
                  PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);

@@ -150,20 +150,20 @@ static bool read_all(int fd, char *to, size_t size)
     return true;
 }
 
-/* Takes a file apart; false unless it is whole. */
-static bool parse(char *file, size_t size, kj_stored *out)
+/* Takes in what follows the header, `size` bytes of it, once it is sure that there is that much and
+ * no more than the store may have. False unless the file is whole. */
+static bool read_rest(const kj_store *s, int fd, const header *h, uint64_t size, kj_stored *out)
 {
-    header h;
-    if (size < sizeof h)
+    if (memcmp(h->magic, magic, sizeof magic) != 0 || h->key_size > size ||
+        h->value_size != size - h->key_size || size > s->limit)
         return false;
-    memcpy(&h, file, sizeof h);
-    size -= sizeof h;
-    if (memcmp(h.magic, magic, sizeof magic) != 0 || h.key_size > size ||
-        h.value_size != size - h.key_size ||
-        !XXH128_isEqual(h.check, XXH3_128bits(file + sizeof h, size)))
+    char *file = malloc((size_t)size + 1);
+    if (!file || !read_all(fd, file, (size_t)size) ||
+        !XXH128_isEqual(h->check, XXH3_128bits(file, (size_t)size))) {
+        free(file);
         return false;
-    *out = (kj_stored){file, file + sizeof h, file + sizeof h + h.key_size, (size_t)h.key_size,
-                       (size_t)h.value_size};
+    }
+    *out = (kj_stored){file, file, file + h->key_size, (size_t)h->key_size, (size_t)h->value_size};
     return true;
 }
 
@@ -174,15 +174,13 @@ static bool read_file(const kj_store *s, const char *name, bool touch, struct st
     int fd = openat(s->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0)
         return false;
-    char *file = NULL;
+    header h;
     bool found = fstat(fd, st) == 0 && S_ISREG(st->st_mode) && st->st_uid == geteuid() &&
-                 (file = malloc((size_t)st->st_size + 1)) &&
-                 read_all(fd, file, (size_t)st->st_size) && parse(file, (size_t)st->st_size, out);
+                 (size_t)st->st_size >= sizeof h && read_all(fd, (char *)&h, sizeof h) &&
+                 read_rest(s, fd, &h, (uint64_t)st->st_size - sizeof h, out);
     if (found && touch)
         futimens(fd, NULL); /* it may be a file system that nobody can write to */
     close(fd);
-    if (!found)
-        free(file);
     return found;
 }
 

@@ -299,6 +299,42 @@ static void test_png_round_trip(void **state)
     }
 }
 
+/* Beyond what libpng takes by itself; and one that says so without having it. */
+static void test_png_wide(void **state)
+{
+    enum { WIDE = 1200000, AT_WIDTH = 16, CRC = 29, UP_TO_CRC = 33 };
+    static const unsigned char widest[] = {0x7f, 0xff, 0xff, 0xff};
+    (void)state;
+    for (int across = 0; across < 2; across++) {
+        const int64_t *shape = across ? SHAPE(1, WIDE) : SHAPE(WIDE, 1);
+        kjit_array *a = create(KJIT_U8, 2, shape, 'C'), *b;
+        fill(a);
+        OK(kjit_array_save(a, path_of("wide.png")));
+        OK(kjit_array_load(ctx, path_of("wide.png"), &b));
+        assert_memory_equal(kjit_array_data(b), kjit_array_data(a), WIDE);
+        kjit_array_free(a);
+        kjit_array_free(b);
+    }
+    FILE *f = fopen(path_of("wide.png"), "r+b");
+    unsigned char begin[UP_TO_CRC];
+    kjit_array *none;
+    assert_int_equal(fread(begin, 1, sizeof begin, f), sizeof begin);
+    memcpy(begin + AT_WIDTH, widest, sizeof widest);
+    uint32_t crc = UINT32_MAX;
+    for (int i = 12; i < CRC; i++) {
+        crc ^= begin[i];
+        for (int bit = 0; bit < 8; bit++)
+            crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
+    }
+    for (int i = 0; i < 4; i++)
+        begin[CRC + i] = (unsigned char)(~crc >> (24 - 8 * i));
+    rewind(f);
+    assert_int_equal(fwrite(begin, 1, sizeof begin, f), sizeof begin);
+    fclose(f);
+    FAILS(kjit_array_load(ctx, path_of("wide.png"), &none), KJIT_FORMAT, "too short");
+    assert_null(none);
+}
+
 static void test_png_shades(void **state)
 {
     (void)state;
@@ -432,6 +468,7 @@ int main(void)
         cmocka_unit_test(test_read_errors),
         cmocka_unit_test(test_write_errors),
         cmocka_unit_test(test_png_round_trip),
+        cmocka_unit_test(test_png_wide),
         cmocka_unit_test(test_png_shades),
         cmocka_unit_test(test_png_refused),
         cmocka_unit_test(test_png_kinds),

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -184,6 +185,38 @@ static void lengths_are_checked(void **state)
         }
     assert_true(has(&s, "key", "value"));
     close(fd);
+    kj_store_close(&s);
+}
+
+static long most_memory(void) /* KiB, so far */
+{
+    struct rusage use;
+    getrusage(RUSAGE_SELF, &use);
+    return use.ru_maxrss;
+}
+
+/* A file is not taken in for its length, which a sparse one has for nothing. */
+static void long_files_are_not_read(void **state)
+{
+    enum { VALUE = 5, AT_VALUE_SIZE = 16 };
+    const off_t length = 1 << 30;
+    kj_store s;
+    char file[400];
+    (void)state;
+    opened(&s);
+    put(&s, "key", "value");
+    find_file(file);
+    int fd = open(file, O_RDWR);
+    off_t whole = lseek(fd, 0, SEEK_END);
+    uint64_t value_size = (uint64_t)(length - (whole - VALUE));
+    long before = most_memory();
+    assert_int_equal(ftruncate(fd, length), 0);
+    assert_false(has(&s, "key", "value"));
+    assert_int_equal(pwrite(fd, &value_size, sizeof value_size, AT_VALUE_SIZE), 8);
+    assert_false(has(&s, "key", "value")); /* more than the store may have */
+    assert_in_range(most_memory() - before, 0, 100 << 10);
+    close(fd);
+    kj_store_clear(&s);
     kj_store_close(&s);
 }
 
@@ -533,6 +566,7 @@ int main(void)
         cmocka_unit_test(names_are_not_believed),
         cmocka_unit_test(damage_is_a_miss),
         cmocka_unit_test(lengths_are_checked),
+        cmocka_unit_test(long_files_are_not_read),
         cmocka_unit_test(only_files_are_read),
         cmocka_unit_test(what_cannot_be_used_is_said),
         cmocka_unit_test(a_lost_directory_is_no_failure),
