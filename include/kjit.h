@@ -860,7 +860,8 @@ KJIT_API kjit_status kjit_module_assume(kjit_module *mod, const char *name, kjit
 /* Host arrays are moved to the device and, where the kernel writes them, back; a launch with host
  * arrays on a stream moves them in the stream. (The CPU device works on them where they are.) The
  * kernel's `requires` are checked before anything runs. With an empty grid nothing runs or is
- * compiled, but the arguments are checked.
+ * compiled, but the arguments are checked, as far as that needs no compiled kernel: a `requires`,
+ * and that an array which the kernel writes is none to read alone, are not.
  * KJIT_TYPE: an argument's type; KJIT_SHAPE: its number of dimensions, an extent over 2^48;
  * KJIT_LAUNCH: the number of arguments, the grid, the block, a `requires`; KJIT_COMPILE,
  * KJIT_NO_MEMORY; KJIT_FAULT: an index outside of its array, a failed assert. */
