@@ -26,6 +26,13 @@ typedef enum kj_form {
     KJ_PREFIX, /* bool: lane l is true when l < v[row], an i32 between 0 and lanes */
 } kj_form;
 
+/* Of lanes that are no line by their form. */
+typedef enum kj_run {
+    KJ_RUNS_NOT,   /* as far as is known */
+    KJ_RUNS_LINE,  /* one apart */
+    KJ_RUNS_OFTEN, /* often one apart, or all the same: worth a look */
+} kj_run;
+
 typedef struct kj_bounds {
     int64_t least;
     uint64_t most;
@@ -40,6 +47,7 @@ typedef struct kj_tile {
                     sign-extended */
     kj_bounds bounds; /* integers: least <= value <= most */
     uint8_t even;     /* integers: each v[] is a multiple of 1 << even */
+    uint8_t runs;     /* dense integers with lanes: kj_run */
     int64_t stride;
     LLVMValueRef v[KJ_MAX_ROWS];
 } kj_tile;

@@ -64,7 +64,7 @@ static bool is_compare(kj_op op)
 
 /* ---- Forms ---- */
 
-static LLVMValueRef iota(LLVMTypeRef type, int lanes, int64_t stride)
+LLVMValueRef kj_iota(LLVMTypeRef type, int lanes, int64_t stride)
 {
     LLVMValueRef v[KJ_MAX_LANES];
     for (int l = 0; l < lanes; l++)
@@ -118,15 +118,16 @@ kj_tile kj_tile_dense(kj_lower *lo, kj_tile t)
     t.wraps = false;
     if (t.form == KJ_DENSE)
         return t;
+    t.runs = kj_runs(t);
     if (t.form == KJ_LINEAR && can_narrow(t) && t.lanes > 1)
         return as_narrow(lo, kj_tile_dense(lo, as_i32(lo, t)));
     for (int r = 0; r < t.rows; r++) {
         if (t.form == KJ_LINEAR) {
-            LLVMValueRef steps = iota(lo->types[t.type], t.lanes, t.stride);
+            LLVMValueRef steps = kj_iota(lo->types[t.type], t.lanes, t.stride);
             t.v[r] = LLVMBuildAdd(lo->b, kj_splat(lo, t.v[r], t.lanes), steps, "");
         } else {
             LLVMValueRef count = kj_splat(lo, LLVMBuildTrunc(lo->b, t.v[r], lo->i8, ""), t.lanes);
-            t.v[r] = LLVMBuildICmp(lo->b, LLVMIntULT, iota(lo->i8, t.lanes, 1), count, "");
+            t.v[r] = LLVMBuildICmp(lo->b, LLVMIntULT, kj_iota(lo->i8, t.lanes, 1), count, "");
         }
     }
     t.form = KJ_DENSE;
@@ -372,7 +373,7 @@ static bool linear_equal(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, kj_tile *
         a.even < __builtin_ctz(a.lanes))
         return false;
     LLVMTypeRef type = lo->types[a.type];
-    LLVMValueRef low = LLVMConstInt(type, a.lanes - 1u, false), steps = iota(type, a.lanes, 1);
+    LLVMValueRef low = LLVMConstInt(type, a.lanes - 1u, false), steps = kj_iota(type, a.lanes, 1);
     *out = joined(KJ_BOOL, a, b);
     for (int r = 0; r < out->rows; r++) {
         LLVMValueRef base = a.v[a.rows == 1 ? 0 : r], at = b.v[b.rows == 1 ? 0 : r];
@@ -425,8 +426,9 @@ kj_tile kj_tile_binary(kj_lower *lo, kj_op op, kj_tile a, kj_tile b)
     kj_tile out;
     if (linear_binary(lo, op, a, b, &out) || kj_divide_linear(lo, op, a, b, &out) ||
         linear_compare(lo, op, a, b, &out) || linear_equal(lo, op, a, b, &out) ||
-        narrow_binary(lo, op, a, b, &out))
+        kj_divide_runs(lo, op, a, b, &out) || narrow_binary(lo, op, a, b, &out))
         return out;
+    kj_run runs = kj_runs_of(op, a, b);
     bool divides = op == KJ_OP_FLOORDIV || op == KJ_OP_MOD;
     bool shifts = kj_ops[op].class == KJ_OPS_SHIFT && !kj_counts(a.type, b);
     if (divides && kj_is_float(a.type))
@@ -447,8 +449,10 @@ kj_tile kj_tile_binary(kj_lower *lo, kj_op op, kj_tile a, kj_tile b)
             out.v[r] = shifts ? shifted(lo, op, a.type, x, near_count(lo, b, y))
                               : int_binary(lo, op, a.type, x, y);
     }
-    if (kj_is_int(out.type))
+    if (kj_is_int(out.type)) {
         kj_know(&out, op, a, b);
+        out.runs = runs;
+    }
     return out;
 }
 
@@ -521,6 +525,7 @@ kj_tile kj_tile_convert(kj_lower *lo, kj_tile a, kj_dtype to)
     }
     kj_bounds all = kj_type_bounds(to);
     out.even = ints ? a.even : 0;
+    out.runs = ints ? a.runs : KJ_RUNS_NOT;
     if (ints && !a.wraps && a.bounds.least >= all.least && a.bounds.most <= all.most) {
         out.bounds = a.bounds;
         out.wraps = false;
@@ -545,6 +550,7 @@ kj_tile kj_tile_select(kj_lower *lo, kj_tile test, kj_tile yes, kj_tile no)
     }
     if (kj_is_int(out.type)) {
         out.bounds = kj_either(yes.bounds, no.bounds);
+        out.runs = kj_runs_of(KJ_OP_ADD, yes, no);
     }
     return out;
 }

@@ -27,7 +27,8 @@ LLVMValueRef kj_float_to_int(kj_lower *lo, LLVMValueRef v, kj_dtype to, LLVMType
 LLVMValueRef kj_float_binary(kj_lower *lo, kj_op op, LLVMValueRef a, LLVMValueRef b);
 /* Notes that a scalar a op b, just made, does not leave its type's range. */
 void kj_no_wrap(kj_tile t, kj_op op);
-kj_tile kj_tile_wide(kj_lower *lo, kj_tile t);   /* dense, and not narrow */
+LLVMValueRef kj_iota(LLVMTypeRef type, int lanes, int64_t stride); /* 0, stride, 2 stride, ... */
+kj_tile kj_tile_wide(kj_lower *lo, kj_tile t);                     /* dense, and not narrow */
 kj_tile kj_tile_narrow(kj_lower *lo, kj_tile t); /* an i64 that is known to fit: narrow */
 /* Calls the overloaded intrinsic on dense tiles of one type, elementwise. */
 kj_tile kj_tile_intrinsic(kj_lower *lo, const char *name, const kj_tile *args, int nargs);
@@ -97,6 +98,19 @@ bool kj_divide_linear(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, kj_tile *out
  * have the extents of a row of t. */
 LLVMValueRef kj_floor_div(kj_lower *lo, kj_tile t, kj_tile ta, kj_tile tb, LLVMValueRef a,
                           LLVMValueRef b, bool mod);
+
+/* ---- runs.c ---- */
+
+static inline kj_run kj_runs(kj_tile t)
+{
+    bool line = t.form == KJ_LINEAR && t.stride == 1;
+    return line ? KJ_RUNS_LINE : (kj_run)t.runs;
+}
+/* What a op b is, or what is chosen of a and b (KJ_OP_ADD). */
+kj_run kj_runs_of(kj_op op, kj_tile a, kj_tile b);
+/* A line divided by one number, which is looked at: rows whose lanes have one quotient are not
+ * divided lane by lane. False where it is none. */
+bool kj_divide_runs(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, kj_tile *out);
 
 /* ---- range.c ---- */
 
