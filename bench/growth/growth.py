@@ -56,6 +56,12 @@ def records(n):
             + "".join(f"    let b{j} = a\n    a = r[i + {j}]\n    r[i + {j}] = b{j}\n" for j in range(n)) + "}\n")
 
 
+def record_parts(n):
+    """At most 1000 numbers, which an index chooses from."""
+    return (f"record R {{ v: f32[{n}] }}\n" + "kernel k(r: R[], n: i32) {\n    let i = grid(1)\n    if i >= r.size { return }\n"
+            + f"    var q = r[i]\n    for j in range(n) {{ q.v[j % {n}] += q.v[(j * 7) % {n}] }}\n    r[i] = q\n}}\n")
+
+
 SHAPES = {
     # name: (smallest n, program of n parts)
     "statements": (250, lambda n: body(f"x[i] = x[i] * 1.5 + {j}.0" for j in range(n))),
@@ -79,6 +85,7 @@ SHAPES = {
     "barriers": (30, barriers),
     "live values": (30, live_values),
     "record copies": (30, records),
+    "record parts": (60, record_parts),
     "math calls": (60, lambda n: body(f"x[i] = sin(x[i]) + {j}.0" for j in range(n))),
     "divisions": (60, lambda n: body(f"y[i] = y[i] // (n + {j})" for j in range(n))),
     "wide divisions": (60, lambda n: body(["var c: i64 = i"] + [f"while c % {5 + j * 37 % 85} > 2 {{ c //= 2 }}"
@@ -134,13 +141,14 @@ def run(command, text, runs):
     return best, error and error.group(1)
 
 
-def measure(kjit, shape, emit, quick):
+def measure(kjit, shape, emit, quick, cpu):
     smallest, program = SHAPES[shape]
     checked = shape in ("undeclared names", "names of a run block", "record types", "names of an enum", "open brackets",
                         "calls of functions", "launches")
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "g.knl")
         command = [kjit, "check", path] if checked else [kjit, "build", path, f"--emit={emit}", "-o", os.path.join(folder, "out")]
+        command += [f"--cpu={cpu}"] if cpu and not checked and emit == "asm" else []
         times, sizes, bad, refused = [], [], "", ""
         pathlib.Path(path).write_text(program(1))
         start, _ = run(command, "", 3)
@@ -166,6 +174,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kjit", default="build/kjit")
     parser.add_argument("--emit", default="asm,ptx")
+    parser.add_argument("--cpu", help="a level of x86-64 in place of this CPU")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("shapes", nargs="*")
     args = parser.parse_args()
@@ -173,7 +182,7 @@ def main():
     for emit in args.emit.split(","):
         print(f"| shape ({'host' if emit == 'asm' else emit}) | n | seconds at n, 2n, 4n, 8n, 16n | worst doubling |\n|---|---|---|---|")
         for shape in args.shapes or SHAPES:
-            sizes, times, bad, refused = measure(args.kjit, shape, emit, args.quick)
+            sizes, times, bad, refused = measure(args.kjit, shape, emit, args.quick, args.cpu)
             steps = [b / max(a, 1e-3) for a, b in zip(times, times[1:]) if b > FLOOR / 2]
             worst = f"x{max(steps):.1f}" if steps else "-"
             failed += bool(bad)

@@ -124,10 +124,28 @@ static bool is_harmless(const kj_texpr *e, int *budget)
     }
 }
 
+static bool is_leaf(const kj_texpr *e)
+{
+    return e->kind == KJ_TE_CONST || e->kind == KJ_TE_VAR || e->kind == KJ_TE_INDEX;
+}
+
+/* `a if i == 0 else (b if i == 1 else ...)`, as an index chooses one of a value's parts: two instructions a
+ * part, where a branch for each would take more, and a mask. */
+static const kj_texpr *behind_parts(const kj_texpr *e)
+{
+    for (; e->kind == KJ_TE_SELECT && is_leaf(e->u.select.yes); e = e->u.select.no) {
+        const kj_texpr *test = e->u.select.test;
+        if (test->kind != KJ_TE_BINARY || test->u.binary.op != KJ_OP_EQ ||
+            !is_leaf(test->u.binary.lhs) || test->u.binary.rhs->kind != KJ_TE_CONST)
+            break;
+    }
+    return e;
+}
+
 static bool harmless(const kj_texpr *e)
 {
     int budget = 12;
-    return is_harmless(e, &budget);
+    return is_harmless(behind_parts(e), &budget);
 }
 
 /* Evaluates `e` into `out` for the threads of m for which `test` holds, behind a branch that skips

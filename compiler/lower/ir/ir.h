@@ -181,6 +181,8 @@ struct kj_lower {
     const kj_tstmt *waits; /* the loop around that waits by loads; or NULL */
     int unrolls;           /* loops that LLVM unrolls for @unroll, so far */
     int divisions;         /* of vectors of 64 bits, so far */
+    int branching;         /* gathers and scatters that LLVM makes branches of, so far */
+    int running;           /* rows accessed a running lane after the other, so far */
 
     /* the block */
     int vector;                /* f32 in a vector register */

@@ -9,6 +9,8 @@
 #include <llvm/Config/llvm-config.h>
 #include <string.h>
 
+#include "base/c_locale.h"
+
 static LLVMValueRef call_masked(kj_lower *lo, const char *name, LLVMTypeRef *overloads,
                                 LLVMValueRef first, LLVMValueRef second, LLVMValueRef third,
                                 int aligned, int align)
@@ -43,9 +45,14 @@ LLVMValueRef kj_masked_store(kj_lower *lo, LLVMValueRef v, LLVMValueRef at, LLVM
     return call_masked(lo, "llvm.masked.store", overloads, v, at, mask, 1, align);
 }
 
+static bool has_gathers(const kj_lower *lo)
+{
+    return lo->vector > 4;
+}
+
 static bool is_masked(const kj_lower *lo, int size)
 {
-    return size >= 4 && lo->vector > 4;
+    return size >= 4 && has_gathers(lo);
 }
 
 static LLVMValueRef reversed(kj_lower *lo, LLVMValueRef v, int lanes)
@@ -287,15 +294,19 @@ static void store_unit(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v
 
 /* ---- Anywhere ---- */
 
+/* Of rows whose lanes are accessed one after the other so many stand in place: the rest of a kernel's are
+ * calls, so that it compiles in the time that its length lets expect. */
+enum { FEW_RUNNING = 48 };
+
 static LLVMValueRef gather_running(kj_lower *lo, LLVMTypeRef type, LLVMValueRef from,
-                                   LLVMValueRef mask, int lanes, int align)
+                                   LLVMValueRef bits, int align)
 {
     LLVMTypeRef elem = LLVMGetElementType(type);
     LLVMValueRef values = kj_alloca(lo, type, "values"),
                  places = kj_alloca(lo, LLVMTypeOf(from), "places");
     LLVMBuildStore(lo->b, LLVMConstNull(type), values);
     LLVMBuildStore(lo->b, from, places);
-    kj_bit_loop l = kj_bits_begin(lo, mask_bits(lo, mask, lanes), true);
+    kj_bit_loop l = kj_bits_begin(lo, bits, true);
     LLVMValueRef at = LLVMBuildGEP2(lo->b, lo->ptr, places, &l.thread, 1, "");
     LLVMValueRef one = LLVMBuildLoad2(lo->b, elem, LLVMBuildLoad2(lo->b, lo->ptr, at, ""), "");
     LLVMSetAlignment(one, (unsigned)align);
@@ -304,15 +315,14 @@ static LLVMValueRef gather_running(kj_lower *lo, LLVMTypeRef type, LLVMValueRef 
     return LLVMBuildLoad2(lo->b, type, values, "");
 }
 
-static void scatter_small(kj_lower *lo, LLVMValueRef v, LLVMValueRef to, LLVMValueRef mask,
-                          int lanes)
+static void scatter_running(kj_lower *lo, LLVMValueRef v, LLVMValueRef to, LLVMValueRef bits)
 {
     LLVMTypeRef elem = LLVMGetElementType(LLVMTypeOf(v));
     LLVMValueRef values = kj_alloca(lo, LLVMTypeOf(v), "values"),
                  places = kj_alloca(lo, LLVMTypeOf(to), "places");
     LLVMBuildStore(lo->b, v, values);
     LLVMBuildStore(lo->b, to, places);
-    kj_bit_loop l = kj_bits_begin(lo, mask_bits(lo, mask, lanes), true);
+    kj_bit_loop l = kj_bits_begin(lo, bits, true);
     LLVMValueRef from = LLVMBuildGEP2(lo->b, elem, values, &l.thread, 1, "");
     LLVMValueRef at = LLVMBuildGEP2(lo->b, lo->ptr, places, &l.thread, 1, "");
     at = LLVMBuildLoad2(lo->b, lo->ptr, at, "");
@@ -320,15 +330,91 @@ static void scatter_small(kj_lower *lo, LLVMValueRef v, LLVMValueRef to, LLVMVal
     kj_bits_end(lo, &l);
 }
 
+/* A function of its own for all rows of that type. */
+static LLVMValueRef running_function(kj_lower *lo, const char *name, LLVMTypeRef signature,
+                                     LLVMTypeRef type, bool stores, int align)
+{
+    const kj_lower caller = *lo;
+    LLVMBasicBlockRef here = LLVMGetInsertBlock(lo->b);
+    LLVMMetadataRef place = LLVMGetCurrentDebugLocation2(lo->b);
+    LLVMSetCurrentDebugLocation2(lo->b, NULL);
+    lo->fn = LLVMAddFunction(lo->module, name, signature);
+    LLVMSetLinkage(lo->fn, LLVMInternalLinkage);
+    kj_attribute(lo, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "noinline", 0);
+    kj_attribute(lo, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "nounwind", 0);
+    LLVMBasicBlockRef entry = kj_new_block(lo, "entry");
+    lo->allocas = LLVMCreateBuilderInContext(lo->ctx);
+    LLVMPositionBuilderAtEnd(lo->allocas, entry);
+    LLVMBasicBlockRef body = kj_new_block(lo, "body");
+    LLVMPositionBuilderAtEnd(lo->b, body);
+    LLVMValueRef places = LLVMGetParam(lo->fn, 0), bits = LLVMGetParam(lo->fn, 1);
+    if (stores) {
+        scatter_running(lo, LLVMGetParam(lo->fn, 2), places, bits);
+        LLVMBuildRetVoid(lo->b);
+    } else {
+        LLVMBuildRet(lo->b, gather_running(lo, type, places, bits, align));
+    }
+    LLVMBuildBr(lo->allocas, body);
+    LLVMDisposeBuilder(lo->allocas);
+    LLVMValueRef f = lo->fn;
+    lo->fn = caller.fn;
+    lo->allocas = caller.allocas;
+    LLVMPositionBuilderAtEnd(lo->b, here);
+    LLVMSetCurrentDebugLocation2(lo->b, place);
+    return f;
+}
+
+/* Of the lanes that run; v is NULL for a load, which is returned. */
+static LLVMValueRef access_running(kj_lower *lo, LLVMTypeRef type, LLVMValueRef v, LLVMValueRef at,
+                                   LLVMValueRef mask, int align)
+{
+    char name[64];
+    unsigned n = v ? 3 : 2, lanes = LLVMGetVectorSize(type);
+    LLVMValueRef bits = mask_bits(lo, mask, (int)lanes), args[3] = {at, bits, v};
+    if (++lo->running <= FEW_RUNNING) {
+        if (!v)
+            return gather_running(lo, type, at, bits, align);
+        scatter_running(lo, v, at, bits);
+        return NULL;
+    }
+    LLVMTypeRef params[3] = {LLVMTypeOf(at), lo->i64, type};
+    LLVMTypeRef result = v ? LLVMVoidTypeInContext(lo->ctx) : type;
+    LLVMTypeRef signature = LLVMFunctionType(result, params, n, false);
+    kj_snprintf(name, sizeof name, "kj.%s.%u.%d.%d", v ? "scatter" : "gather", lanes,
+                (int)LLVMGetTypeKind(LLVMGetElementType(type)), align);
+    LLVMValueRef f = LLVMGetNamedFunction(lo->module, name);
+    if (!f)
+        f = running_function(lo, name, signature, type, v != NULL, align);
+    return LLVMBuildCall2(lo->b, signature, f, args, n, "");
+}
+
+/* LLVM makes a branch a lane of a masked gather or scatter without AVX-512, and looks at all of a function
+ * again behind each: the time that takes grows with the square of their number. */
+static bool is_one_of_many(kj_lower *lo, kj_mask m)
+{
+    return lo->vector < 16 && m.kind != KJ_ALL && ++lo->branching > FEW_RUNNING;
+}
+
+static LLVMValueRef load_anywhere(kj_lower *lo, const kj_access *a, int row, LLVMTypeRef type,
+                                  kj_mask m)
+{
+    int lanes = a->offset.lanes, size = kj_types[a->type].size;
+    LLVMValueRef mask = kj_mask_row(lo, m, row, lanes);
+    if ((!has_gathers(lo) && m.kind != KJ_ALL) || is_one_of_many(lo, m))
+        return access_running(lo, type, NULL, pointers(lo, a, row), mask, size);
+    return size < 4 ? gather_small(lo, a, row, type, mask)
+                    : kj_gather(lo, type, pointers(lo, a, row), mask, size);
+}
+
 /* Bytes and half words a few elements apart. */
 static LLVMValueRef load_strided_small(kj_lower *lo, const kj_access *a, int row, LLVMTypeRef type,
-                                       LLVMValueRef mask)
+                                       kj_mask m)
 {
-    row_branch r = branch_full(lo, mask, a->offset.lanes);
+    row_branch r = branch_full(lo, kj_mask_row(lo, m, row, a->offset.lanes), a->offset.lanes);
     LLVMValueRef v[2] = {kj_load_strided(lo, a, row)};
     LLVMBuildBr(lo->b, r.done);
     LLVMPositionBuilderAtEnd(lo->b, r.some);
-    v[1] = gather_small(lo, a, row, type, mask);
+    v[1] = load_anywhere(lo, a, row, type, m);
     return end_branch(lo, &r, r.every, v);
 }
 
@@ -423,13 +509,9 @@ static LLVMValueRef load_apart(kj_lower *lo, const kj_access *a, int row, kj_mas
     bool strided = kj_is_strided(lo, a);
     if (strided && m.kind == KJ_ALL)
         return kj_load_strided(lo, a, row);
-    LLVMValueRef mask = kj_mask_row(lo, m, row, lanes);
     if (strided && size < 4)
-        return load_strided_small(lo, a, row, type, mask);
-    if (size >= 4 && !is_masked(lo, size) && m.kind != KJ_ALL)
-        return gather_running(lo, type, pointers(lo, a, row), mask, lanes, size);
-    return size < 4 ? gather_small(lo, a, row, type, mask)
-                    : kj_gather(lo, type, pointers(lo, a, row), mask, size);
+        return load_strided_small(lo, a, row, type, m);
+    return load_anywhere(lo, a, row, type, m);
 }
 
 LLVMValueRef kj_load_row(kj_lower *lo, const kj_access *a, int row, kj_mask m)
@@ -447,8 +529,8 @@ static void store_apart(kj_lower *lo, const kj_access *a, int row, LLVMValueRef 
     int lanes = a->offset.lanes, size = kj_types[a->type].size;
     LLVMTypeRef overloads[2] = {LLVMTypeOf(v), LLVMVectorType(lo->ptr, (unsigned)lanes)};
     LLVMValueRef mask = kj_mask_row(lo, m, row, lanes), to = pointers(lo, a, row);
-    if (size < 4 || (!is_masked(lo, size) && m.kind != KJ_ALL))
-        scatter_small(lo, v, to, mask, lanes);
+    if (size < 4 || (!is_masked(lo, size) && m.kind != KJ_ALL) || is_one_of_many(lo, m))
+        access_running(lo, LLVMTypeOf(v), v, to, mask, size);
     else
         call_masked(lo, "llvm.masked.scatter", overloads, v, to, mask, 1, size);
 }
