@@ -182,6 +182,7 @@ struct kj_lower {
     int unrolls;           /* loops that LLVM unrolls for @unroll, so far */
     int divisions;         /* of vectors of 64 bits, so far */
     int branching;         /* gathers and scatters that LLVM makes branches of, so far */
+    int uncertain;         /* rows whose lanes are looked at, so far */
     int running;           /* rows accessed a running lane after the other, so far */
 
     /* the block */

@@ -514,6 +514,13 @@ static LLVMValueRef load_apart(kj_lower *lo, const kj_access *a, int row, kj_mas
     return load_anywhere(lo, a, row, type, m);
 }
 
+/* Of many such rows, as of a record with many parts, only the first: each is three accesses. */
+static bool is_looked_at(kj_lower *lo, const kj_access *a)
+{
+    enum { FEW = 64 };
+    return a->offset.runs == KJ_RUNS_OFTEN && ++lo->uncertain <= FEW;
+}
+
 LLVMValueRef kj_load_row(kj_lower *lo, const kj_access *a, int row, kj_mask m)
 {
     int size = kj_types[a->type].size;
@@ -521,7 +528,7 @@ LLVMValueRef kj_load_row(kj_lower *lo, const kj_access *a, int row, kj_mask m)
         return load_unit(lo, a, row, kj_vec(lo, kj_memory_type(a->type), a->offset.lanes), m);
     if (a->group && (size >= 4 || m.kind == KJ_ALL))
         return kj_load_group(lo, a, row, m);
-    return (a->offset.runs == KJ_RUNS_OFTEN ? load_runs : load_apart)(lo, a, row, m);
+    return (is_looked_at(lo, a) ? load_runs : load_apart)(lo, a, row, m);
 }
 
 static void store_apart(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj_mask m)
@@ -551,5 +558,5 @@ void kj_store_row(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj_
     if (is_unit(a->offset))
         store_unit(lo, a, row, v, m);
     else
-        (a->offset.runs == KJ_RUNS_OFTEN ? store_runs : store_apart)(lo, a, row, v, m);
+        (is_looked_at(lo, a) ? store_runs : store_apart)(lo, a, row, v, m);
 }
