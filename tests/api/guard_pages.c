@@ -113,6 +113,19 @@ static void short_circuit(void **state)
               "}\n");
 }
 
+/* Rows that begin or end beyond the fence, of which some threads run. */
+static void picked_by_data(void **state)
+{
+    (void)state;
+    all_sizes("kernel k<T: number>(x: T[], out: T[]) {\n"
+              "    let i = grid(1)\n"
+              "    for d in (-70, -40, -9, -1, 0, 1, 9, 40, 70) {\n"
+              "        let j = i + d\n"
+              "        if 0 <= j < x.size and i * 7 % 5 < 2 { out[j] = x[x.size - 1 - j] + x[j] }\n"
+              "    }\n"
+              "}\n");
+}
+
 static void reversed_and_gathered(void **state)
 {
     (void)state;
@@ -266,6 +279,7 @@ int main(void)
         cmocka_unit_test(returning),
         cmocka_unit_test(neighbours),
         cmocka_unit_test(short_circuit),
+        cmocka_unit_test(picked_by_data),
         cmocka_unit_test(reversed_and_gathered),
         cmocka_unit_test(steps),
         cmocka_unit_test(vectors),

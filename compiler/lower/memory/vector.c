@@ -1,9 +1,10 @@
 /* Accesses of one row of a gang, as vectors: one element apart, or anywhere.
  *
- * Words are masked by the hardware, loads for nothing. Bytes and half words are not, or at a price
- * of hundreds of cycles: there a full row is a plain access, and of another the elements of those
- * that run are moved one by one. So are words where the vectors are SSE's: what LLVM would make of a masked access
- * there, a branch for each lane, takes it time that grows with the square of their number. */
+ * Words are masked by the hardware, loads for nothing. Bytes and half words are stored so by AVX-512; loads of them
+ * cost hundreds of cycles on some processors. Of a full row they are plain accesses, and so is the load of one that
+ * lies on one page with an element that is accessed. What remains is moved one by one. So are words where the
+ * vectors are SSE's: what LLVM would make of a masked access there, a branch for each lane, takes it time that
+ * grows with the square of their number. */
 #include "lower/memory/memory.h"
 
 #include <llvm/Config/llvm-config.h>
@@ -186,19 +187,117 @@ static LLVMValueRef end_branch(kj_lower *lo, const row_branch *r, LLVMBasicBlock
     return row;
 }
 
-static LLVMValueRef load_small(kj_lower *lo, LLVMTypeRef type, LLVMValueRef at, LLVMValueRef mask,
-                               int lanes)
+static LLVMValueRef are_any(kj_lower *lo, LLVMValueRef bits)
+{
+    return LLVMBuildICmp(lo->b, LLVMIntNE, bits, kj_i64(lo, 0), "");
+}
+
+/* Memory is there by pages of this size, or multiples of it: what is on one with an element that a thread accesses
+ * can be loaded too. */
+enum { PAGE = 4096 };
+
+static LLVMValueRef is_on_one_page(kj_lower *lo, LLVMValueRef at, int bytes)
+{
+    LLVMValueRef place =
+        LLVMBuildAnd(lo->b, LLVMBuildPtrToInt(lo->b, at, lo->i64, ""), kj_i64(lo, PAGE - 1), "");
+    return LLVMBuildICmp(lo->b, LLVMIntULE, place, kj_i64(lo, PAGE - bytes), "");
+}
+
+/* copy_running of elements of `size` bytes as a function, for where it is rare: (from, to, bits). */
+static LLVMValueRef copy_function(kj_lower *lo, LLVMTypeRef signature, const char *name, int size)
+{
+    LLVMTypeRef elem = LLVMIntTypeInContext(lo->ctx, 8u * (unsigned)size);
+    LLVMValueRef f = LLVMAddFunction(lo->module, name, signature), kernel = lo->fn;
+    LLVMBasicBlockRef back = LLVMGetInsertBlock(lo->b);
+    LLVMMetadataRef line = LLVMGetCurrentDebugLocation2(lo->b);
+    LLVMSetLinkage(f, LLVMInternalLinkage);
+    lo->fn = f;
+    kj_attribute(lo, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "noinline", 0);
+    kj_attribute(lo, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "nounwind", 0);
+    kj_attribute(lo, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "cold", 0);
+    LLVMSetCurrentDebugLocation2(lo->b, NULL);
+    LLVMPositionBuilderAtEnd(lo->b, kj_new_block(lo, "entry"));
+    copy_running(lo, elem, LLVMGetParam(f, 0), LLVMGetParam(f, 1), LLVMGetParam(f, 2));
+    LLVMBuildRetVoid(lo->b);
+    lo->fn = kernel;
+    LLVMPositionBuilderAtEnd(lo->b, back);
+    LLVMSetCurrentDebugLocation2(lo->b, line);
+    return f;
+}
+
+static void call_copy(kj_lower *lo, LLVMValueRef from, LLVMValueRef to, LLVMValueRef bits, int size)
+{
+    char name[32];
+    LLVMTypeRef params[3] = {lo->ptr, lo->ptr, lo->i64};
+    LLVMTypeRef signature = LLVMFunctionType(LLVMVoidTypeInContext(lo->ctx), params, 3, false);
+    kj_snprintf(name, sizeof name, "kj.copy.%d", size);
+    LLVMValueRef f = LLVMGetNamedFunction(lo->module, name);
+    if (!f)
+        f = copy_function(lo, signature, name, size);
+    LLVMBuildCall2(lo->b, signature, f, (LLVMValueRef[]){from, to, bits}, 3, "");
+}
+
+static LLVMValueRef load_each(kj_lower *lo, LLVMTypeRef type, LLVMValueRef at, LLVMValueRef bits,
+                              int size)
 {
     LLVMValueRef buffer = kj_alloca(lo, type, "row");
+    LLVMBuildStore(lo->b, LLVMConstNull(type), buffer);
+    call_copy(lo, at, buffer, bits, size);
+    return LLVMBuildLoad2(lo->b, type, buffer, "");
+}
+
+static LLVMValueRef load_plain(kj_lower *lo, LLVMTypeRef type, LLVMValueRef at)
+{
+    LLVMValueRef v = LLVMBuildLoad2(lo->b, type, at, "");
+    LLVMSetAlignment(v, 1);
+    return v;
+}
+
+/* The load of a row some of whose threads run: at once where it may be, else one by one. */
+static LLVMValueRef load_some(kj_lower *lo, LLVMTypeRef type, LLVMValueRef at, LLVMValueRef mask,
+                              LLVMValueRef bits, int lanes, int size)
+{
+    LLVMBasicBlockRef from[2] = {kj_new_block(lo, "there"), kj_new_block(lo, "apart")},
+                      done = kj_new_block(lo, "loaded");
+    LLVMValueRef v[2], any = are_any(lo, bits), near = is_on_one_page(lo, at, lanes * size);
+    LLVMBuildCondBr(lo->b, LLVMBuildAnd(lo->b, any, near, ""), from[0], from[1]);
+    LLVMPositionBuilderAtEnd(lo->b, from[0]);
+    v[0] = LLVMBuildFreeze(lo->b, load_plain(lo, type, at), ""); /* else LLVM masks the load */
+    v[0] = LLVMBuildSelect(lo->b, mask, v[0], LLVMConstNull(type), "");
+    LLVMBuildBr(lo->b, done);
+    LLVMPositionBuilderAtEnd(lo->b, from[1]);
+    v[1] = load_each(lo, type, at, bits, size);
+    LLVMBuildBr(lo->b, done);
+    LLVMPositionBuilderAtEnd(lo->b, done);
+    LLVMValueRef row = LLVMBuildPhi(lo->b, type, "");
+    LLVMAddIncoming(row, v, from, 2);
+    return row;
+}
+
+/* With `guard` few rows are not full. */
+static LLVMValueRef load_small(kj_lower *lo, const kj_access *a, LLVMTypeRef type, LLVMValueRef at,
+                               LLVMValueRef mask, bool guard)
+{
+    int lanes = a->offset.lanes, size = kj_types[a->type].size;
     row_branch r = branch_full(lo, mask, lanes);
-    LLVMValueRef v[2] = {LLVMBuildLoad2(lo->b, type, at, "")};
-    LLVMSetAlignment(v[0], 1);
+    LLVMValueRef v[2] = {load_plain(lo, type, at)};
     LLVMBuildBr(lo->b, r.done);
     LLVMPositionBuilderAtEnd(lo->b, r.some);
-    LLVMBuildStore(lo->b, LLVMConstNull(type), buffer);
-    copy_running(lo, LLVMGetElementType(type), at, buffer, r.bits);
-    v[1] = LLVMBuildLoad2(lo->b, type, buffer, "");
+    v[1] = guard ? load_each(lo, type, at, r.bits, size)
+                 : load_some(lo, type, at, mask, r.bits, lanes, size);
     return end_branch(lo, &r, r.every, v);
+}
+
+/* A masked store for none, on a page that nobody has written yet, takes a processor as long as a fault. */
+static void store_masked_small(kj_lower *lo, LLVMValueRef v, LLVMValueRef at, LLVMValueRef mask,
+                               LLVMValueRef bits, const kj_access *a)
+{
+    LLVMBasicBlockRef any = kj_new_block(lo, "any"), none = kj_new_block(lo, "none");
+    LLVMBuildCondBr(lo->b, are_any(lo, bits), any, none);
+    LLVMPositionBuilderAtEnd(lo->b, any);
+    kj_alias_mark(lo, kj_masked_store(lo, v, at, mask, kj_types[a->type].size), a->scope);
+    LLVMBuildBr(lo->b, none);
+    LLVMPositionBuilderAtEnd(lo->b, none);
 }
 
 /* Also words are stored faster without a mask. */
@@ -211,12 +310,14 @@ static void store_running(kj_lower *lo, LLVMValueRef v, LLVMValueRef at, LLVMVal
     LLVMSetAlignment(whole, (unsigned)size);
     LLVMBuildBr(lo->b, r.done);
     LLVMPositionBuilderAtEnd(lo->b, r.some);
-    if (!is_masked(lo, size)) {
+    if (is_masked(lo, size)) {
+        kj_alias_mark(lo, kj_masked_store(lo, v, at, mask, size), a->scope);
+    } else if (lo->vector > 8) {
+        store_masked_small(lo, v, at, mask, r.bits, a);
+    } else {
         LLVMValueRef buffer = kj_alloca(lo, LLVMTypeOf(v), "row");
         LLVMBuildStore(lo->b, v, buffer);
         copy_running(lo, LLVMGetElementType(LLVMTypeOf(v)), buffer, at, r.bits);
-    } else {
-        kj_alias_mark(lo, kj_masked_store(lo, v, at, mask, size), a->scope);
     }
     LLVMBuildBr(lo->b, r.done);
     LLVMPositionBuilderAtEnd(lo->b, r.done);
@@ -270,7 +371,7 @@ static LLVMValueRef load_unit(kj_lower *lo, const kj_access *a, int row, LLVMTyp
         v = kj_alias_mark(lo, LLVMBuildLoad2(lo->b, type, at, ""), a->scope);
         LLVMSetAlignment(v, (unsigned)size);
     } else if (!is_masked(lo, size)) {
-        v = load_small(lo, type, at, mask, lanes);
+        v = load_small(lo, a, type, at, mask, m.t.form == KJ_PREFIX);
     } else {
         if (a->scope == KJ_SCOPE_LAUNCH)
             prefetch(lo, at, lanes * size);
