@@ -3,6 +3,8 @@
  * for what they mostly are. */
 #include "lower/tile/tile.h"
 
+#include <string.h>
+
 static bool is_apart(kj_tile t)
 {
     return t.lanes > 1 && kj_runs(t) == KJ_RUNS_NOT;
@@ -85,5 +87,89 @@ bool kj_divide_runs(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, kj_tile *out)
     }
     t.runs = KJ_RUNS_OFTEN;
     *out = t;
+    return true;
+}
+
+/* ---- Neighbours on a torus ---- */
+
+static LLVMValueRef also(kj_lower *lo, LLVMValueRef known, LLVMIntPredicate op, LLVMValueRef x,
+                         LLVMValueRef y)
+{
+    return LLVMBuildAnd(lo->b, known, LLVMBuildICmp(lo->b, op, x, y, ""), "");
+}
+
+/* Is each row of `a` within 0..b-1, or within b..2b-1, with all of its lanes? first[]: what its first lanes leave. */
+static LLVMValueRef no_border(kj_lower *lo, kj_tile a, kj_tile b, int rows, LLVMValueRef *first)
+{
+    LLVMTypeRef type = lo->types[a.type];
+    uint64_t highest = ((uint64_t)1 << (kj_types[a.type].bits - 1)) - 1, more = a.lanes - 1u;
+    LLVMValueRef zero = LLVMConstNull(type), inside = LLVMConstInt(lo->i1, 1, false);
+    for (int r = 0; r < rows; r++) {
+        LLVMValueRef x = a.v[a.rows == 1 ? 0 : r], y = b.v[b.rows == 1 ? 0 : r];
+        LLVMValueRef beyond = LLVMBuildICmp(lo->b, LLVMIntSGE, x, y, "");
+        LLVMValueRef room = LLVMBuildSub(lo->b, y, LLVMConstInt(type, more, false), "");
+        first[r] = LLVMBuildSub(lo->b, x, LLVMBuildSelect(lo->b, beyond, y, zero, ""), "");
+        inside = also(lo, inside, LLVMIntSGE, x, zero);
+        inside = also(lo, inside, LLVMIntSGT, y, zero);
+        inside = also(lo, inside, LLVMIntSLT, first[r], room);
+        if (a.wraps)
+            inside = also(lo, inside, LLVMIntSLE, x, LLVMConstInt(type, highest - more, false));
+    }
+    return inside;
+}
+
+/* Does `a` count threads, from elsewhere than where a gang begins? */
+static bool is_beside(kj_tile a)
+{
+    if (a.form != KJ_LINEAR)
+        return a.lanes == 1 && a.rows > 1 && a.form == KJ_DENSE;
+    return a.stride == 1 && a.even < __builtin_ctz(a.lanes);
+}
+
+static kj_tile row_of(kj_tile t, int row)
+{
+    t.v[0] = t.v[t.rows == 1 ? 0 : row];
+    t.rows = 1;
+    return t;
+}
+
+static kj_tile each_row(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, int rows)
+{
+    kj_tile out = kj_tile_binary(lo, op, row_of(a, 0), row_of(b, 0));
+    out.rows = (uint8_t)rows;
+    for (int r = 1; r < rows; r++)
+        out.v[r] = kj_tile_binary(lo, op, row_of(a, r), row_of(b, r)).v[0];
+    return out;
+}
+
+bool kj_wrap_around(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, kj_tile *out)
+{
+    if (op != KJ_OP_MOD || b.lanes > 1 || b.narrow || a.narrow || kj_is_known(b) ||
+        !kj_is_signed(a.type) || kj_types[a.type].bits < 32 || lo->lanes == 1 || !is_beside(a))
+        return false;
+    LLVMValueRef first[KJ_MAX_ROWS];
+    LLVMBasicBlockRef from[2] = {kj_new_block(lo, "within"), kj_new_block(lo, "border")},
+                      done = kj_new_block(lo, "wrapped");
+    kj_tile side[2] = {a, a};
+    side[0].rows = a.rows > b.rows ? a.rows : b.rows;
+    LLVMBuildCondBr(lo->b, no_border(lo, a, b, side[0].rows, first), from[0], from[1]);
+    LLVMPositionBuilderAtEnd(lo->b, from[1]);
+    side[1] = each_row(lo, op, kj_tile_dense(lo, a), b, side[0].rows);
+    from[1] = LLVMGetInsertBlock(lo->b);
+    LLVMBuildBr(lo->b, done);
+    LLVMPositionBuilderAtEnd(lo->b, from[0]);
+    memcpy(side[0].v, first, sizeof first);
+    side[0].bounds = side[1].bounds;
+    side[0] = kj_tile_dense(lo, side[0]);
+    for (int r = 0; r < side[0].rows && side[0].narrow && !side[1].narrow; r++)
+        side[0].v[r] = kj_tile_vector(lo, side[0], r, a.lanes);
+    LLVMBuildBr(lo->b, done);
+    LLVMPositionBuilderAtEnd(lo->b, done);
+    *out = side[1];
+    out->runs = a.lanes > 1 ? KJ_RUNS_OFTEN : KJ_RUNS_NOT;
+    for (int r = 0; r < out->rows; r++) {
+        out->v[r] = LLVMBuildPhi(lo->b, LLVMTypeOf(side[1].v[r]), "");
+        LLVMAddIncoming(out->v[r], (LLVMValueRef[]){side[0].v[r], side[1].v[r]}, from, 2);
+    }
     return true;
 }

@@ -426,7 +426,8 @@ kj_tile kj_tile_binary(kj_lower *lo, kj_op op, kj_tile a, kj_tile b)
     kj_tile out;
     if (linear_binary(lo, op, a, b, &out) || kj_divide_linear(lo, op, a, b, &out) ||
         linear_compare(lo, op, a, b, &out) || linear_equal(lo, op, a, b, &out) ||
-        kj_divide_runs(lo, op, a, b, &out) || narrow_binary(lo, op, a, b, &out))
+        kj_divide_runs(lo, op, a, b, &out) || kj_wrap_around(lo, op, a, b, &out) ||
+        narrow_binary(lo, op, a, b, &out))
         return out;
     kj_run runs = kj_runs_of(op, a, b);
     bool divides = op == KJ_OP_FLOORDIV || op == KJ_OP_MOD;

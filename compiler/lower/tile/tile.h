@@ -111,6 +111,9 @@ kj_run kj_runs_of(kj_op op, kj_tile a, kj_tile b);
 /* A line divided by one number, which is looked at: rows whose lanes have one quotient are not
  * divided lane by lane. False where it is none. */
 bool kj_divide_runs(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, kj_tile *out);
+/* a % b of neighbours on a torus, `(x - 1) % n`: without a division where the gang has no border in it. False
+ * where it does not look like that. */
+bool kj_wrap_around(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, kj_tile *out);
 
 /* ---- range.c ---- */
 
