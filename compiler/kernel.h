@@ -27,11 +27,16 @@ static inline bool kj_is_dense(kj_layout layout)
     return layout == KJ_LAYOUT_C || layout == KJ_LAYOUT_F;
 }
 
+/* Of a dense array in C order whose last axis, of several, is this short, a launch's code may know how long it
+ * is: the step from one row to the next is a constant then. */
+enum { KJ_SHORT_LAST = 4 };
+
 /* What a launch fixes about a kernel. Arrays are indexed like the kernel's declarations. */
 typedef struct kj_spec {
     const kj_dtype *generics; /* one a generic parameter */
     const kj_value *consts;   /* one a const parameter, in order */
     const kj_layout *layouts; /* one a parameter; ignored for scalars */
+    const uint8_t *lasts;     /* one a parameter: its last extent, 0: not known; NULL: of none */
     int64_t block[3];         /* 0: leave blockDim to run time */
     bool small; /* extents and threads along an axis are under KJ_SMALL, arrays span under 2^31
                    elements */

@@ -100,6 +100,7 @@ typedef struct kj_tarray {
     /* of roots: */
     int id;             /* dense among the kernel's roots */
     int param;          /* index in kj_tkernel.params, or -1 */
+    int last;           /* of a parameter: kj_spec.lasts */
     bool read, written; /* by any load, store, atomic in the kernel */
     kj_tally_op tally;  /* by analysis/tally.c, of a parameter */
     const void *data;   /* const arrays: the elements, C order, in memory form; NULL with filled */

@@ -233,6 +233,13 @@ static kjit_status check_extents(const kj_binding *b, int i)
     return KJIT_OK;
 }
 
+static uint8_t known_last(const kj_binding *b, const kjit_array *a)
+{
+    bool known = b->kernel->mod->ctx->ops->lasts && a->ndim > 1 && a->layout == KJ_LAYOUT_C &&
+                 a->shape[a->ndim - 1] <= KJ_SHORT_LAST;
+    return known ? (uint8_t)a->shape[a->ndim - 1] : 0;
+}
+
 static kjit_status bind_array(kj_binding *b, int i)
 {
     const kj_kernel_param *p = &b->kernel->decl->params[i];
@@ -261,6 +268,7 @@ static kjit_status bind_array(kj_binding *b, int i)
                        "first",
                        NAME(b), p->name, kj_array_align(a));
     b->layouts[i] = a->layout;
+    b->lasts[i] = known_last(b, a);
     b->read_only = b->read_only || a->buffer->read_only;
     b->smart = b->smart || a->smart;
     b->in = b->in || arg->kind == KJIT_ARG_IN;
@@ -557,7 +565,7 @@ static void make_key(kj_binding *b)
         pack(b->key, &at, (uint64_t)b->generics[i], 16);
     for (int i = 0; i < decl->nparams; i++) {
         if (decl->params[i].ndim > 0)
-            pack(b->key, &at, (uint64_t)b->layouts[i], 2);
+            pack(b->key, &at, (uint64_t)b->lasts[i] << 2 | (uint64_t)b->layouts[i], 8);
     }
     uint64_t *consts = b->key + b->kernel->key_words - decl->nconsts;
     for (int i = 0; i < decl->nconsts; i++)
@@ -624,10 +632,11 @@ kjit_status kj_binding_begin(kj_kernel *kernel, kj_binding *b)
     b->args = kj_room_take(&b->room, n * sizeof *b->args);
     b->scalars = kj_room_take(&b->room, n * sizeof *b->scalars);
     b->layouts = kj_room_take(&b->room, n * sizeof *b->layouts);
+    b->lasts = kj_room_take(&b->room, n);
     b->generics = kj_room_take(&b->room, (size_t)decl->ngenerics * sizeof *b->generics);
     b->consts = kj_room_take(&b->room, (size_t)decl->nconsts * sizeof *b->consts);
     b->key = kj_room_take(&b->room, (size_t)kernel->key_words * sizeof *b->key);
-    if (b->args && b->scalars && b->layouts && b->generics && b->consts && b->key)
+    if (b->args && b->scalars && b->layouts && b->lasts && b->generics && b->consts && b->key)
         return KJIT_OK;
     return kj_no_memory(kernel->mod->ctx);
 }

@@ -11,6 +11,7 @@ kjit_status kj_launch_find(kj_binding *b, kj_variant **out)
     kj_spec spec = {.generics = b->generics,
                     .consts = b->consts,
                     .layouts = b->layouts,
+                    .lasts = b->lasts,
                     .block = {b->block[0], b->block[1], b->block[2]},
                     .small = b->small,
                     .disjoint = b->disjoint,

@@ -26,11 +26,11 @@ static void list_messages(kjit_module *mod)
     }
 }
 
-/* Words of a variant's key: block, then packed generics and layouts, then consts (bind.c fills
+/* Words of a variant's key: block, then packed generics, layouts and last extents, then consts (bind.c fills
  * them). */
 static int key_words(const kj_kernel_decl *decl)
 {
-    return 1 + (16 * decl->ngenerics + 2 * decl->nparams + 63) / 64 + decl->nconsts;
+    return 1 + (16 * decl->ngenerics + 8 * decl->nparams + 63) / 64 + decl->nconsts;
 }
 
 static void list_kernels(kjit_module *mod)

@@ -96,11 +96,14 @@ static const kj_spec *kept_spec(kj_arena *arena, const kj_kernel_decl *decl, con
     kj_layout *layouts = KJ_NEW_ARRAY(arena, kj_layout, (size_t)decl->nparams + 1);
     memcpy(generics, spec->generics, (size_t)decl->ngenerics * sizeof *generics);
     memcpy(consts, spec->consts, (size_t)decl->nconsts * sizeof *consts);
+    uint8_t *lasts = KJ_NEW_ARRAY(arena, uint8_t, (size_t)decl->nparams + 1);
+    memcpy(lasts, spec->lasts, (size_t)decl->nparams);
     memcpy(layouts, spec->layouts, (size_t)decl->nparams * sizeof *layouts);
     *out = *spec;
     out->generics = generics;
     out->consts = consts;
     out->layouts = layouts;
+    out->lasts = lasts;
     return out;
 }
 

@@ -247,6 +247,45 @@ static void blocks_2d(void **state)
     kjit_module_free(mod);
 }
 
+/* Pictures of 2 to 4 values a point, whole and as something else. */
+static void short_last_axis(void **state)
+{
+    (void)state;
+    static const int64_t widths[] = {1, 5, 64, 130};
+    kjit_module *mod =
+        module("kernel k(x: u8[,,], out: u8[,,]) {\n"
+               "    let i, r = grid(2)\n"
+               "    let w = x.shape[1]\n"
+               "    let n = x.shape[2]\n"
+               "    if r < x.shape[0] and i < w {\n"
+               "        let rest = x[:, :, 1:]\n"
+               "        let pairs = x.reshape(x.size // 2, 2)\n"
+               "        out[r, i, 0] = x[r, i, 0] + x[r, i, n - 1]\n"
+               "        for k in range(1, n) { out[r, i, k] = x[r, i, k] + rest[r, i, 0] }\n"
+               "        if n == 4 { out[r, i, 0] = 2 * pairs[2 * (r * w + i) + 1, 0] }\n"
+               "    }\n"
+               "}\n");
+    for (int64_t n = 2; n < 5; n++) {
+        for (int k = 0; k < 8; k++) {
+            int64_t h = 2, w = widths[k / 2];
+            fenced fx = fence((size_t)(h * w * n), k % 2), fo = fence((size_t)(h * w * n), k % 2);
+            kjit_array *x, *out;
+            OK(kjit_array_wrap(ctx, fx.data, KJIT_U8, 3, SHAPE(h, w, n), NULL, KJIT_HOST, &x));
+            OK(kjit_array_wrap(ctx, fo.data, KJIT_U8, 3, SHAPE(h, w, n), NULL, KJIT_HOST, &out));
+            kjit_arg args[] = {kjit_arg_array(x), kjit_arg_array(out)};
+            kjit_config config = {.grid = {w / 64 + 1, 1}, .block = {64, 2}};
+            OK(kjit_launch(mod, "k", &config, args, 2));
+            for (int64_t i = 0; i < h * w * n; i++)
+                assert_int_equal(fo.data[i], 2);
+            kjit_array_free(x);
+            kjit_array_free(out);
+            drop(fx);
+            drop(fo);
+        }
+    }
+    kjit_module_free(mod);
+}
+
 /* No page of the process is there to be written and to be run, with compiled kernels in it. */
 static void code_is_not_written(void **state)
 {
@@ -280,7 +319,8 @@ int main(void)
         cmocka_unit_test(picked_by_data), cmocka_unit_test(reversed_and_gathered),
         cmocka_unit_test(steps),          cmocka_unit_test(vectors),
         cmocka_unit_test(loops),          cmocka_unit_test(barriers),
-        cmocka_unit_test(blocks_2d),      cmocka_unit_test(code_is_not_written),
+        cmocka_unit_test(blocks_2d),      cmocka_unit_test(short_last_axis),
+        cmocka_unit_test(code_is_not_written),
     };
     return cmocka_run_group_tests(tests, make_context, drop_context);
 }

@@ -70,6 +70,8 @@ static void load_params(kj_lower *lo)
             lo->dims[i][d] = load_launch(lo, lo->i64, slot + 8 * (1 + d));
             lo->dims[i][KJ_MAX_NDIM + d] = load_launch(lo, lo->i64, slot + 8 * (1 + ndim + d));
         }
+        if (p->array->last)
+            lo->dims[i][ndim - 1] = kj_i64(lo, p->array->last);
         slot += 8 * (1 + 2 * ndim);
     }
     for (int i = 0; i < lo->kernel->nroots; i++) {

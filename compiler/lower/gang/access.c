@@ -77,9 +77,10 @@ static void lower_checks(kj_lower *lo, const kj_tarray *a, const kj_tile *at, kj
 
 /* The element's distance from the root's first, in elements. Where 32 bits hold it, vectors of it
  * are computed modulo 2^32: what overflows on the way there comes back. */
-static kj_tile lower_offset(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, kj_mask m)
+static kj_tile lower_offset(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, kj_mask m,
+                            kj_tile at[KJ_MAX_NDIM])
 {
-    kj_tile at[KJ_MAX_NDIM], sum = kj_tile_int(lo, 0);
+    kj_tile sum = kj_tile_int(lo, 0);
     bool any = false, narrows = lo->target->narrows;
     for (int i = 0; i < a->ndim; i++) {
         at[i] = lower_index(lo, a, i, index[i], m);
@@ -105,21 +106,44 @@ static kj_tile lower_offset(kj_lower *lo, const kj_tarray *a, kj_texpr *const *i
     return kj_tile_convert(lo, sum, KJ_I64);
 }
 
+/* Is it a parameter as it is, no view of one? */
+static bool is_param(const kj_tarray *a)
+{
+    bool is = !a->offset && !a->root->of && a->ndim == a->root->ndim;
+    for (int i = 0; i < a->ndim && is; i++)
+        is = a->stride[i] == a->root->stride[i];
+    return is;
+}
+
+/* Lanes in a[..., i, 2] are parts of neighbouring rows of a short last axis, whose other parts are there, too. */
+static void find_group(kj_access *out, const kj_tarray *a, kj_tile part)
+{
+    if (out->offset.form != KJ_LINEAR)
+        return;
+    int last = a->root->last;
+    if (a->whole && a->root->space != KJ_LOCAL && out->offset.stride == a->whole->of->n) {
+        out->group = a->whole->of->n;
+        out->part = a->part;
+    } else if (last > 1 && out->offset.stride == last && is_param(a) && kj_is_known(part) &&
+               part.bounds.least >= 0 && part.bounds.least < last) {
+        out->group = last;
+        out->part = (int)part.bounds.least;
+    }
+}
+
 kj_access kj_lower_access(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, kj_mask m)
 {
+    kj_tile at[KJ_MAX_NDIM];
     kj_access out = {.type = a->elem,
                      .scope = kj_alias_scope(lo, a->root),
-                     .offset = lower_offset(lo, a, index, m)};
+                     .offset = lower_offset(lo, a, index, m, at)};
     out.own = out.offset;
     if (a->root->space == KJ_LOCAL)
         lo->target->access_local(lo, a->root, &out);
     else
         out.base = lo->roots[a->root->id];
-    if (a->whole && a->root->space != KJ_LOCAL && out.offset.form == KJ_LINEAR &&
-        out.offset.stride == a->whole->of->n) {
-        out.group = a->whole->of->n;
-        out.part = a->part;
-    }
+    if (a->ndim > 0)
+        find_group(&out, a, at[a->ndim - 1]);
     out.constant = a->root->space == KJ_GLOBAL && lo->kernel->disjoint && !a->root->written;
     out.cache = a->root->space == KJ_GLOBAL && lo->target->load_cached ? a->cache : NULL;
     out.again = a->root->space == KJ_SHARED && kj_is_fetched_again(a);

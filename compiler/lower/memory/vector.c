@@ -507,12 +507,13 @@ static LLVMValueRef load_anywhere(kj_lower *lo, const kj_access *a, int row, LLV
                     : kj_gather(lo, type, pointers(lo, a, row), mask, size);
 }
 
-/* Bytes and half words a few elements apart. */
+/* Bytes and half words a few elements apart, which may be parts of groups. */
 static LLVMValueRef load_strided_small(kj_lower *lo, const kj_access *a, int row, LLVMTypeRef type,
                                        kj_mask m)
 {
     row_branch r = branch_full(lo, kj_mask_row(lo, m, row, a->offset.lanes), a->offset.lanes);
-    LLVMValueRef v[2] = {kj_load_strided(lo, a, row)};
+    LLVMValueRef v[2] = {a->group ? kj_load_group(lo, a, row, kj_all)
+                                  : kj_load_strided(lo, a, row)};
     LLVMBuildBr(lo->b, r.done);
     LLVMPositionBuilderAtEnd(lo->b, r.some);
     v[1] = load_anywhere(lo, a, row, type, m);
@@ -632,7 +633,22 @@ LLVMValueRef kj_load_row(kj_lower *lo, const kj_access *a, int row, kj_mask m)
     return (is_looked_at(lo, a) ? load_runs : load_apart)(lo, a, row, m);
 }
 
-static void store_apart(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj_mask m)
+/* Each of a row's bytes or half words, at an address that is a constant away from the first one's. */
+static void store_each(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v)
+{
+    LLVMTypeRef elem = lo->types[kj_memory_type(a->type)];
+    LLVMValueRef first = a->offset.v[a->offset.rows == 1 ? 0 : row];
+    LLVMValueRef at = kj_lower_element(lo, a->type, a->base, first);
+    for (int l = 0; l < a->offset.lanes; l++) {
+        LLVMValueRef by = kj_i64(lo, l * a->offset.stride);
+        LLVMValueRef one = LLVMBuildExtractElement(lo->b, v, kj_i64(lo, l), "");
+        LLVMValueRef to = LLVMBuildGEP2(lo->b, elem, at, &by, 1, "");
+        LLVMValueRef store = kj_alias_mark(lo, LLVMBuildStore(lo->b, one, to), a->scope);
+        LLVMSetAlignment(store, (unsigned)kj_types[a->type].size);
+    }
+}
+
+static void store_anywhere(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj_mask m)
 {
     int lanes = a->offset.lanes, size = kj_types[a->type].size;
     LLVMTypeRef overloads[2] = {LLVMTypeOf(v), LLVMVectorType(lo->ptr, (unsigned)lanes)};
@@ -641,6 +657,26 @@ static void store_apart(kj_lower *lo, const kj_access *a, int row, LLVMValueRef 
         access_running(lo, LLVMTypeOf(v), v, to, mask, size);
     else
         call_masked(lo, "llvm.masked.scatter", overloads, v, to, mask, 1, size);
+}
+
+static void store_apart(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj_mask m)
+{
+    int lanes = a->offset.lanes;
+    bool each =
+        kj_types[a->type].size < 4 && a->offset.form == KJ_LINEAR && ++lo->running <= FEW_RUNNING;
+    if (!each) {
+        store_anywhere(lo, a, row, v, m);
+    } else if (m.kind == KJ_ALL) {
+        store_each(lo, a, row, v);
+    } else {
+        row_branch r = branch_full(lo, kj_mask_row(lo, m, row, lanes), lanes);
+        store_each(lo, a, row, v);
+        LLVMBuildBr(lo->b, r.done);
+        LLVMPositionBuilderAtEnd(lo->b, r.some);
+        store_anywhere(lo, a, row, v, m);
+        LLVMBuildBr(lo->b, r.done);
+        LLVMPositionBuilderAtEnd(lo->b, r.done);
+    }
 }
 
 static void store_runs(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj_mask m)

@@ -153,6 +153,7 @@ static void declare_params(kj_sema *s, const kj_kernel_decl *decl, const kj_spec
             kj_layout layout = spec->layouts ? spec->layouts[i] : KJ_LAYOUT_C;
             v = (kj_operand){.kind = KJ_V_ARRAY, .span = p->span};
             v.u.array = kj_param_array(s, p->name, p->span, &t, layout, k->nparams);
+            v.u.array->last = spec->lasts ? spec->lasts[i] : 0;
             k->params[k->nparams++] = (kj_tparam){.name = p->name, .array = v.u.array};
         }
         limit_params(s, p, i + 1, before);

@@ -260,6 +260,7 @@ const kj_device_ops kj_cpu_device = {
     .kind = "cpu",
     .host_memory = true,
     .stage = KJ_STAGE_OBJECT,
+    .lasts = true,
     .checks = KJ_CHECKS_CPU,
     .max_block = {1024, 1024, 64},
     .max_threads = 1024,
