@@ -314,12 +314,18 @@ static void code_is_not_written(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(guarded),        cmocka_unit_test(returning),
-        cmocka_unit_test(neighbours),     cmocka_unit_test(short_circuit),
-        cmocka_unit_test(picked_by_data), cmocka_unit_test(reversed_and_gathered),
-        cmocka_unit_test(steps),          cmocka_unit_test(vectors),
-        cmocka_unit_test(loops),          cmocka_unit_test(barriers),
-        cmocka_unit_test(blocks_2d),      cmocka_unit_test(short_last_axis),
+        cmocka_unit_test(guarded),
+        cmocka_unit_test(returning),
+        cmocka_unit_test(neighbours),
+        cmocka_unit_test(short_circuit),
+        cmocka_unit_test(picked_by_data),
+        cmocka_unit_test(reversed_and_gathered),
+        cmocka_unit_test(steps),
+        cmocka_unit_test(vectors),
+        cmocka_unit_test(loops),
+        cmocka_unit_test(barriers),
+        cmocka_unit_test(blocks_2d),
+        cmocka_unit_test(short_last_axis),
         cmocka_unit_test(code_is_not_written),
     };
     return cmocka_run_group_tests(tests, make_context, drop_context);

@@ -37,14 +37,27 @@ void kj_local_begin(kj_lower *lo, const kj_tarray *root);
 /* The vector at addresses of its own each, of the lanes in `mask`; zeros for the others. */
 LLVMValueRef kj_gather(kj_lower *lo, LLVMTypeRef type, LLVMValueRef at, LLVMValueRef mask,
                        int align);
-/* Row `row` of an access whose lanes differ. */
-LLVMValueRef kj_load_row(kj_lower *lo, const kj_access *a, int row, kj_mask m);
-void kj_store_row(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj_mask m);
 /* LLVM's masked accesses of a vector at a pointer. */
 LLVMValueRef kj_masked_load(kj_lower *lo, const kj_access *a, LLVMTypeRef type, LLVMValueRef at,
                             LLVMValueRef mask);
 LLVMValueRef kj_masked_store(kj_lower *lo, LLVMValueRef v, LLVMValueRef at, LLVMValueRef mask,
                              int align);
+
+/* Are lanes one element apart, up or down? And row `row` of an access whose are; its vector's type is `type`. */
+bool kj_is_unit(kj_tile offset);
+LLVMValueRef kj_load_unit(kj_lower *lo, const kj_access *a, int row, LLVMTypeRef type, kj_mask m);
+void kj_store_unit(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj_mask m);
+/* Of one whose lanes are anywhere. */
+LLVMValueRef kj_load_apart(kj_lower *lo, const kj_access *a, int row, kj_mask m);
+void kj_store_apart(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj_mask m);
+/* A mask of lanes as the bits of an i64. */
+LLVMValueRef kj_mask_bits(kj_lower *lo, LLVMValueRef mask, int lanes);
+
+/* ---- row.c ---- */
+
+/* Row `row` of an access whose lanes differ. */
+LLVMValueRef kj_load_row(kj_lower *lo, const kj_access *a, int row, kj_mask m);
+void kj_store_row(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj_mask m);
 
 /* ---- interleaved.c ---- */
 

@@ -65,7 +65,7 @@ static LLVMValueRef reversed(kj_lower *lo, LLVMValueRef v, int lanes)
                                   LLVMConstVector(index, (unsigned)lanes), "");
 }
 
-static bool is_unit(kj_tile offset)
+bool kj_is_unit(kj_tile offset)
 {
     return offset.form == KJ_LINEAR && (offset.stride == 1 || offset.stride == -1);
 }
@@ -139,7 +139,7 @@ static LLVMValueRef gather_small(kj_lower *lo, const kj_access *a, int row, LLVM
 
 /* ---- One element apart ---- */
 
-static LLVMValueRef mask_bits(kj_lower *lo, LLVMValueRef mask, int lanes)
+LLVMValueRef kj_mask_bits(kj_lower *lo, LLVMValueRef mask, int lanes)
 {
     LLVMTypeRef word = LLVMIntTypeInContext(lo->ctx, (unsigned)lanes);
     return LLVMBuildZExt(lo->b, LLVMBuildBitCast(lo->b, mask, word, ""), lo->i64, "");
@@ -168,7 +168,7 @@ static row_branch branch_full(kj_lower *lo, LLVMValueRef mask, int lanes)
 {
     row_branch r = {kj_new_block(lo, "every"), kj_new_block(lo, "some"), kj_new_block(lo, "done"),
                     NULL};
-    r.bits = mask_bits(lo, mask, lanes);
+    r.bits = kj_mask_bits(lo, mask, lanes);
     LLVMValueRef all = kj_i64(lo, lanes == 64 ? -1 : ((int64_t)1 << lanes) - 1);
     LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntEQ, r.bits, all, ""), r.every, r.some);
     LLVMPositionBuilderAtEnd(lo->b, r.every);
@@ -361,8 +361,7 @@ static void prefetch(kj_lower *lo, LLVMValueRef at, int bytes)
     }
 }
 
-static LLVMValueRef load_unit(kj_lower *lo, const kj_access *a, int row, LLVMTypeRef type,
-                              kj_mask m)
+LLVMValueRef kj_load_unit(kj_lower *lo, const kj_access *a, int row, LLVMTypeRef type, kj_mask m)
 {
     int lanes = a->offset.lanes, size = kj_types[a->type].size;
     LLVMValueRef at = row_start(lo, a, a->offset.v[a->offset.rows == 1 ? 0 : row]);
@@ -380,7 +379,7 @@ static LLVMValueRef load_unit(kj_lower *lo, const kj_access *a, int row, LLVMTyp
     return a->offset.stride < 0 ? reversed(lo, v, lanes) : v;
 }
 
-static void store_unit(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj_mask m)
+void kj_store_unit(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj_mask m)
 {
     LLVMValueRef at = row_start(lo, a, a->offset.v[a->offset.rows == 1 ? 0 : row]);
     LLVMValueRef mask = unit_mask(lo, a, row, m);
@@ -471,7 +470,7 @@ static LLVMValueRef access_running(kj_lower *lo, LLVMTypeRef type, LLVMValueRef 
 {
     char name[64];
     unsigned n = v ? 3 : 2, lanes = LLVMGetVectorSize(type);
-    LLVMValueRef bits = mask_bits(lo, mask, (int)lanes), args[3] = {at, bits, v};
+    LLVMValueRef bits = kj_mask_bits(lo, mask, (int)lanes), args[3] = {at, bits, v};
     if (++lo->running <= FEW_RUNNING) {
         if (!v)
             return gather_running(lo, type, at, bits, align);
@@ -520,91 +519,7 @@ static LLVMValueRef load_strided_small(kj_lower *lo, const kj_access *a, int row
     return end_branch(lo, &r, r.every, v);
 }
 
-/* ---- One apart as it happens ---- */
-
-/* Where a row's lanes are looked at: `line` when they are one apart, with the access that is then
- * meant. The builder stands in `line`. */
-typedef struct run_branch {
-    kj_access access;
-    LLVMValueRef index, first; /* of all lanes, as they are kept; of the first */
-    LLVMBasicBlockRef line, other, done;
-} run_branch;
-
-static LLVMValueRef all_equal(kj_lower *lo, LLVMValueRef a, LLVMValueRef b, int lanes)
-{
-    LLVMTypeRef word = LLVMIntTypeInContext(lo->ctx, (unsigned)lanes);
-    LLVMValueRef equal = LLVMBuildICmp(lo->b, LLVMIntEQ, a, b, "");
-    equal = LLVMBuildBitCast(lo->b, equal, word, "");
-    return LLVMBuildICmp(lo->b, LLVMIntEQ, equal, LLVMConstAllOnes(word), "");
-}
-
-static run_branch branch_line(kj_lower *lo, const kj_access *a, int row)
-{
-    run_branch r = {.access = *a,
-                    .line = kj_new_block(lo, "line"),
-                    .other = kj_new_block(lo, "other"),
-                    .done = kj_new_block(lo, "done")};
-    int lanes = a->offset.lanes;
-    /* threads that do not run may have any places */
-    r.index = LLVMBuildFreeze(lo->b, a->offset.v[a->offset.rows == 1 ? 0 : row], "");
-    r.first = LLVMBuildExtractElement(lo->b, r.index, LLVMConstInt(lo->i32, 0, false), "");
-    LLVMValueRef steps = kj_iota(LLVMTypeOf(r.first), lanes, 1);
-    LLVMValueRef line = LLVMBuildAdd(lo->b, kj_splat(lo, r.first, lanes), steps, "");
-    LLVMBuildCondBr(lo->b, all_equal(lo, r.index, line, lanes), r.line, r.other);
-    LLVMPositionBuilderAtEnd(lo->b, r.line);
-    r.access.offset = kj_tile_like(KJ_I64, 1, lanes);
-    r.access.offset.form = KJ_LINEAR;
-    r.access.offset.stride = 1;
-    r.access.offset.v[0] = LLVMBuildSExt(lo->b, r.first, lo->i64, "");
-    return r;
-}
-
-/* All lanes' one element, if any of them runs. */
-static LLVMValueRef load_same(kj_lower *lo, const kj_access *a, const run_branch *r,
-                              LLVMTypeRef type)
-{
-    LLVMValueRef at = LLVMBuildSExt(lo->b, r->first, lo->i64, "");
-    LLVMValueRef v = LLVMBuildLoad2(lo->b, LLVMGetElementType(type),
-                                    kj_lower_element(lo, a->type, a->base, at), "");
-    LLVMSetAlignment(v, (unsigned)kj_types[a->type].size);
-    return kj_splat(lo, kj_alias_mark(lo, v, a->scope), a->offset.lanes);
-}
-
-static LLVMValueRef load_apart(kj_lower *lo, const kj_access *a, int row, kj_mask m);
-
-static LLVMValueRef load_runs(kj_lower *lo, const kj_access *a, int row, kj_mask m)
-{
-    int lanes = a->offset.lanes;
-    LLVMTypeRef type = kj_vec(lo, kj_memory_type(a->type), lanes);
-    LLVMBasicBlockRef from[3], same = kj_new_block(lo, "same"), apart = kj_new_block(lo, "apart");
-    LLVMValueRef v[3];
-    run_branch r = branch_line(lo, a, row);
-    v[0] = load_unit(lo, &r.access, row, type, m);
-    from[0] = LLVMGetInsertBlock(lo->b);
-    LLVMBuildBr(lo->b, r.done);
-    LLVMPositionBuilderAtEnd(lo->b, r.other);
-    LLVMValueRef equal = all_equal(lo, r.index, kj_splat(lo, r.first, lanes), lanes);
-    if (m.kind != KJ_ALL) {
-        LLVMValueRef bits = mask_bits(lo, kj_mask_row(lo, m, row, lanes), lanes);
-        LLVMValueRef any = LLVMBuildICmp(lo->b, LLVMIntNE, bits, kj_i64(lo, 0), "");
-        equal = LLVMBuildAnd(lo->b, equal, any, "");
-    }
-    LLVMBuildCondBr(lo->b, equal, same, apart);
-    LLVMPositionBuilderAtEnd(lo->b, same);
-    v[1] = load_same(lo, a, &r, type);
-    from[1] = LLVMGetInsertBlock(lo->b);
-    LLVMBuildBr(lo->b, r.done);
-    LLVMPositionBuilderAtEnd(lo->b, apart);
-    v[2] = load_apart(lo, a, row, m);
-    from[2] = LLVMGetInsertBlock(lo->b);
-    LLVMBuildBr(lo->b, r.done);
-    LLVMPositionBuilderAtEnd(lo->b, r.done);
-    LLVMValueRef loaded = LLVMBuildPhi(lo->b, type, "");
-    LLVMAddIncoming(loaded, v, from, 3);
-    return loaded;
-}
-
-static LLVMValueRef load_apart(kj_lower *lo, const kj_access *a, int row, kj_mask m)
+LLVMValueRef kj_load_apart(kj_lower *lo, const kj_access *a, int row, kj_mask m)
 {
     int lanes = a->offset.lanes, size = kj_types[a->type].size;
     LLVMTypeRef type = kj_vec(lo, kj_memory_type(a->type), lanes);
@@ -614,23 +529,6 @@ static LLVMValueRef load_apart(kj_lower *lo, const kj_access *a, int row, kj_mas
     if (strided && size < 4)
         return load_strided_small(lo, a, row, type, m);
     return load_anywhere(lo, a, row, type, m);
-}
-
-/* Of many such rows, as of a record with many parts, only the first: each is three accesses. */
-static bool is_looked_at(kj_lower *lo, const kj_access *a)
-{
-    enum { FEW = 64 };
-    return a->offset.runs == KJ_RUNS_OFTEN && ++lo->uncertain <= FEW;
-}
-
-LLVMValueRef kj_load_row(kj_lower *lo, const kj_access *a, int row, kj_mask m)
-{
-    int size = kj_types[a->type].size;
-    if (is_unit(a->offset))
-        return load_unit(lo, a, row, kj_vec(lo, kj_memory_type(a->type), a->offset.lanes), m);
-    if (a->group && (size >= 4 || m.kind == KJ_ALL))
-        return kj_load_group(lo, a, row, m);
-    return (is_looked_at(lo, a) ? load_runs : load_apart)(lo, a, row, m);
 }
 
 /* Each of a row's bytes or half words, at an address that is a constant away from the first one's. */
@@ -659,7 +557,7 @@ static void store_anywhere(kj_lower *lo, const kj_access *a, int row, LLVMValueR
         call_masked(lo, "llvm.masked.scatter", overloads, v, to, mask, 1, size);
 }
 
-static void store_apart(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj_mask m)
+void kj_store_apart(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj_mask m)
 {
     int lanes = a->offset.lanes;
     bool each =
@@ -677,23 +575,4 @@ static void store_apart(kj_lower *lo, const kj_access *a, int row, LLVMValueRef 
         LLVMBuildBr(lo->b, r.done);
         LLVMPositionBuilderAtEnd(lo->b, r.done);
     }
-}
-
-static void store_runs(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj_mask m)
-{
-    run_branch r = branch_line(lo, a, row);
-    store_unit(lo, &r.access, row, v, m);
-    LLVMBuildBr(lo->b, r.done);
-    LLVMPositionBuilderAtEnd(lo->b, r.other);
-    store_apart(lo, a, row, v, m);
-    LLVMBuildBr(lo->b, r.done);
-    LLVMPositionBuilderAtEnd(lo->b, r.done);
-}
-
-void kj_store_row(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj_mask m)
-{
-    if (is_unit(a->offset))
-        store_unit(lo, a, row, v, m);
-    else
-        (is_looked_at(lo, a) ? store_runs : store_apart)(lo, a, row, v, m);
 }

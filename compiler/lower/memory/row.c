@@ -1,0 +1,120 @@
+/* Accesses of one row of a gang: which of them it is, and of lanes that are a line as it happens the look at them. */
+#include "lower/memory/memory.h"
+
+/* ---- One apart as it happens ---- */
+
+/* Where a row's lanes are looked at: `line` when they are one apart, with the access that is then
+ * meant. The builder stands in `line`. */
+typedef struct run_branch {
+    kj_access access;
+    LLVMValueRef index, first; /* of all lanes, as they are kept; of the first */
+    LLVMBasicBlockRef line, other, done;
+} run_branch;
+
+static LLVMValueRef all_equal(kj_lower *lo, LLVMValueRef a, LLVMValueRef b, int lanes)
+{
+    LLVMTypeRef word = LLVMIntTypeInContext(lo->ctx, (unsigned)lanes);
+    LLVMValueRef equal = LLVMBuildICmp(lo->b, LLVMIntEQ, a, b, "");
+    equal = LLVMBuildBitCast(lo->b, equal, word, "");
+    return LLVMBuildICmp(lo->b, LLVMIntEQ, equal, LLVMConstAllOnes(word), "");
+}
+
+static run_branch branch_line(kj_lower *lo, const kj_access *a, int row)
+{
+    run_branch r = {.access = *a,
+                    .line = kj_new_block(lo, "line"),
+                    .other = kj_new_block(lo, "other"),
+                    .done = kj_new_block(lo, "done")};
+    int lanes = a->offset.lanes;
+    /* threads that do not run may have any places */
+    r.index = LLVMBuildFreeze(lo->b, a->offset.v[a->offset.rows == 1 ? 0 : row], "");
+    r.first = LLVMBuildExtractElement(lo->b, r.index, LLVMConstInt(lo->i32, 0, false), "");
+    LLVMValueRef steps = kj_iota(LLVMTypeOf(r.first), lanes, 1);
+    LLVMValueRef line = LLVMBuildAdd(lo->b, kj_splat(lo, r.first, lanes), steps, "");
+    LLVMBuildCondBr(lo->b, all_equal(lo, r.index, line, lanes), r.line, r.other);
+    LLVMPositionBuilderAtEnd(lo->b, r.line);
+    r.access.offset = kj_tile_like(KJ_I64, 1, lanes);
+    r.access.offset.form = KJ_LINEAR;
+    r.access.offset.stride = 1;
+    r.access.offset.v[0] = LLVMBuildSExt(lo->b, r.first, lo->i64, "");
+    return r;
+}
+
+/* All lanes' one element, if any of them runs. */
+static LLVMValueRef load_same(kj_lower *lo, const kj_access *a, const run_branch *r,
+                              LLVMTypeRef type)
+{
+    LLVMValueRef at = LLVMBuildSExt(lo->b, r->first, lo->i64, "");
+    LLVMValueRef v = LLVMBuildLoad2(lo->b, LLVMGetElementType(type),
+                                    kj_lower_element(lo, a->type, a->base, at), "");
+    LLVMSetAlignment(v, (unsigned)kj_types[a->type].size);
+    return kj_splat(lo, kj_alias_mark(lo, v, a->scope), a->offset.lanes);
+}
+
+static LLVMValueRef load_runs(kj_lower *lo, const kj_access *a, int row, kj_mask m)
+{
+    int lanes = a->offset.lanes;
+    LLVMTypeRef type = kj_vec(lo, kj_memory_type(a->type), lanes);
+    LLVMBasicBlockRef from[3], same = kj_new_block(lo, "same"), apart = kj_new_block(lo, "apart");
+    LLVMValueRef v[3];
+    run_branch r = branch_line(lo, a, row);
+    v[0] = kj_load_unit(lo, &r.access, row, type, m);
+    from[0] = LLVMGetInsertBlock(lo->b);
+    LLVMBuildBr(lo->b, r.done);
+    LLVMPositionBuilderAtEnd(lo->b, r.other);
+    LLVMValueRef equal = all_equal(lo, r.index, kj_splat(lo, r.first, lanes), lanes);
+    if (m.kind != KJ_ALL) {
+        LLVMValueRef bits = kj_mask_bits(lo, kj_mask_row(lo, m, row, lanes), lanes);
+        LLVMValueRef any = LLVMBuildICmp(lo->b, LLVMIntNE, bits, kj_i64(lo, 0), "");
+        equal = LLVMBuildAnd(lo->b, equal, any, "");
+    }
+    LLVMBuildCondBr(lo->b, equal, same, apart);
+    LLVMPositionBuilderAtEnd(lo->b, same);
+    v[1] = load_same(lo, a, &r, type);
+    from[1] = LLVMGetInsertBlock(lo->b);
+    LLVMBuildBr(lo->b, r.done);
+    LLVMPositionBuilderAtEnd(lo->b, apart);
+    v[2] = kj_load_apart(lo, a, row, m);
+    from[2] = LLVMGetInsertBlock(lo->b);
+    LLVMBuildBr(lo->b, r.done);
+    LLVMPositionBuilderAtEnd(lo->b, r.done);
+    LLVMValueRef loaded = LLVMBuildPhi(lo->b, type, "");
+    LLVMAddIncoming(loaded, v, from, 3);
+    return loaded;
+}
+
+/* Of many such rows, as of a record with many parts, only the first: each is three accesses. */
+static bool is_looked_at(kj_lower *lo, const kj_access *a)
+{
+    enum { FEW = 64 };
+    return a->offset.runs == KJ_RUNS_OFTEN && ++lo->uncertain <= FEW;
+}
+
+LLVMValueRef kj_load_row(kj_lower *lo, const kj_access *a, int row, kj_mask m)
+{
+    int size = kj_types[a->type].size;
+    if (kj_is_unit(a->offset))
+        return kj_load_unit(lo, a, row, kj_vec(lo, kj_memory_type(a->type), a->offset.lanes), m);
+    if (a->group && (size >= 4 || m.kind == KJ_ALL))
+        return kj_load_group(lo, a, row, m);
+    return (is_looked_at(lo, a) ? load_runs : kj_load_apart)(lo, a, row, m);
+}
+
+static void store_runs(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj_mask m)
+{
+    run_branch r = branch_line(lo, a, row);
+    kj_store_unit(lo, &r.access, row, v, m);
+    LLVMBuildBr(lo->b, r.done);
+    LLVMPositionBuilderAtEnd(lo->b, r.other);
+    kj_store_apart(lo, a, row, v, m);
+    LLVMBuildBr(lo->b, r.done);
+    LLVMPositionBuilderAtEnd(lo->b, r.done);
+}
+
+void kj_store_row(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj_mask m)
+{
+    if (kj_is_unit(a->offset))
+        kj_store_unit(lo, a, row, v, m);
+    else
+        (is_looked_at(lo, a) ? store_runs : kj_store_apart)(lo, a, row, v, m);
+}
