@@ -92,17 +92,27 @@ static bool check_numbers(kj_sema *s, kj_builtin id, const char *letters, const 
     return true;
 }
 
-/* Of arguments that have a type in common which the letter does not take: who is to blame. */
-static const kj_operand *blamed(const char *letters, char letter, const kj_operand *v, int n)
+/* What it makes of the type in common: a literal with a fraction makes it a float; an integer takes
+ * any (KJ_VOID). */
+static kj_dtype given_type(const kj_operand *v)
 {
-    const kj_operand *first = NULL;
+    if (!kj_is_untyped(v))
+        return number_type(v);
+    kj_dtype alone = kj_untyped_type(v);
+    return kj_is_float(alone) ? alone : KJ_VOID;
+}
+
+/* Of arguments that have a type in common which the letter does not take: who is to blame. */
+static int blamed(const char *letters, char letter, const kj_operand *v, int n)
+{
+    int first = -1;
     for (int i = 0; i < n; i++) {
         if (!is_common(letters[i]))
             continue;
-        first = first ? first : &v[i];
-        kj_dtype own = number_type(&v[i]);
+        first = first < 0 ? i : first;
+        kj_dtype own = given_type(&v[i]);
         if (own != KJ_VOID && !letter_takes(letter, own))
-            return &v[i];
+            return i;
     }
     return first;
 }
@@ -113,7 +123,7 @@ bool kj_takes_parts(kj_sema *s, kj_builtin id, const kj_operand *v, int n)
     kj_dtype common = KJ_VOID;
     char letter = 0;
     for (int i = 0; i < n; i++) {
-        kj_dtype own = is_common(letters[i]) ? number_type(&v[i]) : KJ_VOID;
+        kj_dtype own = is_common(letters[i]) ? given_type(&v[i]) : KJ_VOID;
         if (own == KJ_VOID)
             continue;
         letter = letters[i];
@@ -123,7 +133,7 @@ bool kj_takes_parts(kj_sema *s, kj_builtin id, const kj_operand *v, int n)
     }
     if (common == KJ_VOID || letter_takes(letter, common))
         return true;
-    refuse_argument(s, blamed(letters, letter, v, n), kj_builtins[id].name, letter);
+    refuse_argument(s, &v[blamed(letters, letter, v, n)], kj_builtins[id].name, letter);
     return false;
 }
 
@@ -133,11 +143,12 @@ static bool take_arguments(kj_sema *s, const kj_expr *e, kj_builtin id, const ch
 {
     const char *what = kj_arena_printf(s->diag->arena, "'%s'", kj_builtins[id].name);
     kj_operand common[KJ_BUILTIN_ARGS];
-    int ncommon = 0;
+    int ncommon = 0, place_of[KJ_BUILTIN_ARGS];
     char letter = 0;
     for (int i = 0; i < n; i++) {
         if (is_common(letters[i])) {
             letter = letters[i];
+            place_of[i] = ncommon;
             common[ncommon++] = v[i];
         }
     }
@@ -151,9 +162,9 @@ static bool take_arguments(kj_sema *s, const kj_expr *e, kj_builtin id, const ch
         if (is_common(letters[i])) {
             args[i] = common[k].u.scalar.e;
             if (!letter_takes(letter, args[i]->type)) {
-                const kj_operand *who = blamed(letters, letter, v, n);
-                refuse_argument(s, kj_is_untyped(who) ? &common[k] : who, kj_builtins[id].name,
-                                letter);
+                int who = blamed(letters, letter, v, n);
+                refuse_argument(s, kj_is_untyped(&v[who]) ? &common[place_of[who]] : &v[who],
+                                kj_builtins[id].name, letter);
                 return false;
             }
             k++;
