@@ -2,8 +2,9 @@
  *
  * hist[x[i]] += 1 as an atomic is a locked instruction on a CPU, which takes several times as long as all the
  * rest of such a kernel. Where the sum, minimum, ... of integers is the only thing that a kernel does to an array,
- * and none of its threads looks at it, it is the same whether each worker first counts in a copy of its own. */
-#include "analysis/uniform.h"
+ * and none of its threads looks at it, it is the same whether each worker first counts in a copy of its own. Not where
+ * threads wait for something: what they have counted may be what that waits for. */
+#include "analysis/regions.h"
 
 typedef struct search {
     bool *looked; /* by root id: something else is done to it */
@@ -58,7 +59,8 @@ void kj_find_tallies(kj_arena *arena, kj_tkernel *k)
 {
     size_t n = (size_t)k->nroots + 1;
     search f = {.looked = KJ_NEW_ARRAY(arena, bool, n), .moves = KJ_NEW_ARRAY(arena, bool, n)};
-    bool alone = !k->grid_sync && !k->children && !(k->checks & KJ_CHECKS_WATCHED);
+    bool alone =
+        !k->grid_sync && !k->children && !(k->checks & KJ_CHECKS_WATCHED) && !kj_may_spin(arena, k);
     kj_walk(k->body->body, NULL, visit, &f);
     for (int i = 0; i < k->nroots; i++) {
         kj_tarray *root = k->roots[i];

@@ -86,7 +86,7 @@ static LLVMValueRef load_runs(kj_lower *lo, const kj_access *a, int row, kj_mask
 /* Of many such rows, as of a record with many parts, only the first: each is three accesses. */
 static bool is_looked_at(kj_lower *lo, const kj_access *a)
 {
-    enum { FEW = 64 };
+    enum { FEW = 16 };
     return a->offset.runs == KJ_RUNS_OFTEN && ++lo->uncertain <= FEW;
 }
 

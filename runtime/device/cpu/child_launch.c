@@ -142,7 +142,7 @@ static kjit_status run_generation(kj_pool *pool, const generation *g, generation
                       .ctx = &r,
                       .blocks = r.begin[r.count],
                       .serial = next->spawner.watch != NULL};
-        status = kj_pool_run_job(pool, &job, scratch, &cost, why);
+        status = kj_pool_run_blocks(pool, &job, g->fault, scratch, &cost, why);
     }
     free(r.grids);
     free(r.begin);

@@ -32,6 +32,9 @@ typedef struct kj_job {
 } kj_job;
 kjit_status kj_pool_run_job(kj_pool *pool, const kj_job *job, size_t scratch, atomic_uint *cost,
                             kj_failure *why);
+/* Of pieces that are blocks: KJIT_FAULT also where one has failed and others went on. */
+kjit_status kj_pool_run_blocks(kj_pool *pool, const kj_job *job, const kj_host_fault *fault,
+                               size_t scratch, atomic_uint *cost, kj_failure *why);
 static inline void kj_set_halt(kj_host_launch *values, kj_halt_word halt)
 {
     values->halt = halt.halt;

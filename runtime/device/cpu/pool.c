@@ -407,6 +407,14 @@ kjit_status kj_pool_run_job(kj_pool *pool, const kj_job *job, size_t scratch_siz
     return status;
 }
 
+kjit_status kj_pool_run_blocks(kj_pool *pool, const kj_job *job, const kj_host_fault *fault,
+                               size_t scratch_size, atomic_uint *cost, kj_failure *why)
+{
+    kjit_status status = kj_pool_run_job(pool, job, scratch_size, cost, why);
+    bool failed = fault && fault->kind != KJ_FAULT_NONE; /* and blocks went on */
+    return status == KJIT_OK && failed ? KJIT_FAULT : status;
+}
+
 uint64_t kj_count_blocks(const kj_host_launch *values)
 {
     return (uint64_t)values->grid[0] * (uint64_t)values->grid[1] * (uint64_t)values->grid[2];
@@ -452,9 +460,7 @@ kjit_status kj_pool_run(kj_pool *pool, kj_host_entry entry, const kj_host_launch
                   .ctx = &g,
                   .blocks = kj_count_blocks(values),
                   .serial = kj_watch_of(values) != NULL};
-    kjit_status status = kj_pool_run_job(pool, &job, scratch_size, cost, why);
-    bool failed = values->fault && values->fault->kind != KJ_FAULT_NONE; /* and blocks went on */
-    return status == KJIT_OK && failed ? KJIT_FAULT : status;
+    return kj_pool_run_blocks(pool, &job, values->fault, scratch_size, cost, why);
 }
 
 /* ---- Making and ending ---- */

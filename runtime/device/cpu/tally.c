@@ -208,7 +208,8 @@ bool kj_pool_run_counting(kj_pool *pool, const kj_launch_call *call, const kj_ho
         return false;
     kj_job job = {
         .run = run, .ctx = &c, .blocks = kj_count_blocks(values), .begin = begin, .end = end};
-    *status = kj_pool_run_job(pool, &job, c.values_at + lines(c.values_size) + c.bytes,
-                              &call->exec->cost, why);
+    *status =
+        kj_pool_run_blocks(pool, &job, values->fault, c.values_at + lines(c.values_size) + c.bytes,
+                           &call->exec->cost, why);
     return *status != KJIT_NO_MEMORY; /* without copies, then */
 }
