@@ -485,21 +485,81 @@ void kj_habit_step(kj_parser *p, kj_message *m, kj_span at)
 
 /* ---- Statements ---- */
 
+/* Not as a member's name: for x, threadIdx.x is another. */
+static bool has_word(const char *text, const char *word)
+{
+    size_t n = strlen(word);
+    for (const char *at = text; (at = strstr(at, word)); at++)
+        if ((at == text || (!in_word(at[-1]) && at[-1] != '.')) && !in_word(at[n]))
+            return true;
+    return false;
+}
+
+/* Does a part of a loop's header mean the same as an argument of range()? `refused`: what it may not have outside
+ * of brackets. */
+static bool is_argument(const char *text, const char *loop_variable, const char *refused)
+{
+    const char *const elsewhere[] = {loop_variable, "and", "or", "if"};
+    int depth = 0;
+    if (!*text || strchr(text, '=') || strstr(text, "++") || strstr(text, "--"))
+        return false;
+    for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
+        if (has_word(text, elsewhere[i]))
+            return false;
+    for (; *text && depth >= 0; text++) {
+        depth += strchr("([{", *text) != NULL;
+        depth -= strchr(")]}", *text) != NULL;
+        if (depth == 0 && strchr(refused, *text))
+            return false;
+    }
+    return depth == 0;
+}
+
+/* What follows `word` and blanks; NULL: the text begins with something else. */
+static const char *behind_word(const char *text, const char *word)
+{
+    size_t n = strlen(word);
+    if (strncmp(text, word, n) != 0 || in_word(text[n]))
+        return NULL;
+    return text + n + strspn(text + n, " \t");
+}
+
+#define LOOSER_THAN_SUM ",?<>&|^"
+
 /* ", 2" of i += 2 and i = i + 2, "" of i++; NULL: it is something else. */
 static const char *step_by(kj_parser *p, const char *what, const char *step)
 {
-    const char *adds = strstr(step, "+="), *sum = strchr(step, '=');
-    size_t n = strlen(what);
-    if (adds)
-        adds += 2;
-    else if (sum && strncmp(sum + 1 + strspn(sum + 1, " "), what, n) == 0)
-        adds = strchr(sum, '+') ? strchr(sum, '+') + 1 : NULL;
-    else if (strstr(step, "++"))
+    if (strncmp(step, "++", 2) == 0) {
+        const char *rest = behind_word(step + 2 + strspn(step + 2, " \t"), what);
+        return rest && !*rest ? "" : NULL;
+    }
+    const char *adds = behind_word(step, what), *refused = LOOSER_THAN_SUM;
+    if (adds && strcmp(adds, "++") == 0)
         return "";
-    if (!adds)
+    if (adds && *adds == '=') {
+        adds = behind_word(adds + 1 + strspn(adds + 1, " \t"), what);
+        refused = LOOSER_THAN_SUM "+-*/%"; /* of which some would take the sum */
+        if (!adds || *adds != '+')
+            return NULL;
+        adds++;
+    } else if (adds && strncmp(adds, "+=", 2) == 0)
+        adds += 2;
+    else
         return NULL;
-    adds += strspn(adds, " ");
+    adds += strspn(adds, " \t");
+    if (*adds == '-' || !is_argument(adds, what, refused))
+        return NULL;
     return strcmp(adds, "1") == 0 ? "" : kj_arena_printf(p->arena, ", %s", adds);
+}
+
+/* Without the blanks around it. */
+static const char *part(kj_parser *p, const char *begin, const char *end)
+{
+    while (begin < end && is_blank(*begin))
+        begin++;
+    while (end > begin && is_blank(end[-1]))
+        end--;
+    return kj_arena_printf(p->arena, "%.*s", (int)(end - begin), begin);
 }
 
 /* int i = 0; i < n; i++ from `in` up to `stop`; the fix is for all of `at`. */
@@ -509,26 +569,25 @@ static bool counts(kj_parser *p, kj_message *m, kj_span at, uint32_t in, const c
     c_type t = read_type(p, in);
     uint32_t name = skip_blanks(s, t.end), name_end = word_end(s, name);
     const char *what = piece(p, name, name_end);
-    const char *eq = s->text + skip_blanks(s, name_end), *semi = memchr(eq, ';', s->size);
-    if (*eq != '=' || !semi || semi > stop)
+    const char *eq = s->text + skip_blanks(s, name_end);
+    const char *semi = eq < stop ? memchr(eq, ';', (size_t)(stop - eq)) : NULL;
+    if (!*what || *eq != '=' || !semi)
         return false;
-    const char *first = kj_arena_printf(p->arena, "%.*s", (int)(semi - eq - 1), eq + 1);
-    first += strspn(first, " ");
+    const char *first = part(p, eq + 1, semi);
     uint32_t cond = skip_blanks(s, (uint32_t)(semi - s->text) + 1);
     uint32_t op = skip_blanks(s, word_end(s, cond));
     const char *second = memchr(semi + 1, ';', (size_t)(stop - semi - 1));
     if (!second || !is_word_at(s, cond, what) || s->text[op] != '<')
         return false;
     bool more = s->text[op + 1] == '=';
-    uint32_t bound = skip_blanks(s, op + 1 + more), bound_end = (uint32_t)(second - s->text);
-    const char *step = kj_arena_printf(p->arena, "%.*s", (int)(stop - second - 1), second + 1);
-    const char *by = step_by(p, what, step + strspn(step, " "));
-    if (!by)
+    const char *bound = part(p, s->text + op + 1 + more, second);
+    const char *by = step_by(p, what, part(p, second + 1, stop));
+    if (!by || !is_argument(first, what, ",?") || !is_argument(bound, what, LOOSER_THAN_SUM))
         return false;
     bool from = strcmp(first, "0") != 0 || *by;
     const char *range =
         kj_arena_printf(p->arena, "%s in range(%s%s%s%s%s)", what, from ? first : "",
-                        from ? ", " : "", piece(p, bound, bound_end), more ? " + 1" : "", by);
+                        from ? ", " : "", bound, more ? " + 1" : "", by);
     kj_hint(p->diag, m, "loops are written: for %s", range);
     kj_fix(p->diag, m, at, "%s", range);
     return true;
