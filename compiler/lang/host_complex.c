@@ -1,5 +1,6 @@
 /* Functions of complex numbers on the host, by the C library, in f64: of literals and of a run block's numbers. */
 #include <complex.h>
+#include <float.h>
 #include <math.h>
 #undef I
 
@@ -73,6 +74,15 @@ kj_parts kj_host_rect(double length, double angle)
     return (kj_parts){times(length, cos(angle)), times(length, sin(angle))};
 }
 
+/* r**x * exp(-y * phi), also where one of the factors is beyond all numbers. */
+static long double length_of_power(long double r, kj_parts w, double phi)
+{
+    long double a = powl(r, w.re), b = expl(-w.im * phi);
+    if (isnormal(a) && isnormal(b))
+        return a * b;
+    return expl((long double)times(w.re, (double)logl(r)) - w.im * phi);
+}
+
 kj_parts kj_host_complex_power(kj_parts z, kj_parts w, bool real)
 {
     if (w.re == 0 && w.im == 0)
@@ -81,7 +91,11 @@ kj_parts kj_host_complex_power(kj_parts z, kj_parts w, bool real)
         return w.re > 0 ? (kj_parts){0, 0} : (kj_parts){NAN, NAN};
     long double r = hypotl(z.re, z.im);
     double phi = atan2(z.im, z.re), angle = w.re * phi;
-    if (!real)
-        angle += times(w.im, (double)logl(r));
-    return kj_host_rect((double)(powl(r, w.re) * expl(-w.im * phi)), angle);
+    if (real)
+        return kj_host_rect((double)powl(r, w.re), angle);
+    angle += times(w.im, (double)logl(r));
+    long double length = length_of_power(r, w, phi);
+    double scale = length > DBL_MAX ? 0x1p64 : 1; /* the parts may still be numbers */
+    kj_parts v = kj_host_rect((double)(length / scale), angle);
+    return (kj_parts){v.re * scale, v.im * scale};
 }

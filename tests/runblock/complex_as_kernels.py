@@ -15,6 +15,7 @@ FUNCTIONS = ("sqrt exp log log2 log10 sin cos tan sinh cosh tanh asin acos atan 
 EVERYWHERE = ["z + w", "z - w", "z * w", "z / w", "2 * z", "z * 0.5", "z + 1", "z - 1", "1 - z", "z / 2", "1 / z",
               "z ** 2", "z ** 3", "z ** -1", "z ** -2", "z ** 0", "conj(z)", "-z"]
 FINITE = [f"{f}(z)" for f in FUNCTIONS] + ["z ** 0.5", "z ** -1.25", "z ** (0.25 - 0.5j)", "2.5 ** z", "pow(z, 0.75)",
+                                           "z ** (2 + 318j)", "z ** (1.5 - 91.875j)", "z ** (-2.5 + 100j)", "z ** 3j",
                                            "rect(abs(z), phase(z))"]
 ENDS = [0.0, -0.0, 1.0, -1.0, 2.5, -0.5, 5e-324, -1e-310, 3e-308, 1e-20, 1.5e308, -1e300, math.inf, -math.inf, math.nan]
 LITERALS = 40

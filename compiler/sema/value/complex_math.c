@@ -1,5 +1,6 @@
 /* Functions of complex numbers, as expressions of their parts and the math library's functions of
  * real ones. What they promise is in docs/language.md. */
+#include <float.h>
 #include <math.h>
 
 #include "sema/value/value.h"
@@ -367,6 +368,29 @@ static kj_operand special_powers(const calc *c, kj_operand r, kj_operand x, kj_o
     return kj_complex(c->s, parts[0], parts[1], c->span);
 }
 
+/* Is a factor of a length, or the length itself, beyond the largest or below the smallest normal number? */
+static kj_operand is_at_an_end(const calc *c, kj_operand a, kj_operand b, kj_operand length)
+{
+    double least = c->single ? FLT_MIN : DBL_MIN, most = c->single ? FLT_MAX : DBL_MAX;
+    kj_operand smaller = call2(c, KJ_BI_MIN, a, b), larger = call2(c, KJ_BI_MAX, a, b);
+    larger = call2(c, KJ_BI_MAX, larger, length);
+    kj_operand end = logic(c, true, less(c, smaller, num(c, least)), less(c, num(c, most), larger));
+    return kj_scalar(kj_hold(c->s, end.u.scalar.e, "end"));
+}
+
+/* length * turned_by at `angle`, where neither is at an end; else exp(exponent), which is the same. */
+static kj_operand turned_power(const calc *c, kj_operand length, kj_operand turned_by,
+                               kj_operand exponent, kj_operand angle)
+{
+    kj_operand usual = mul(c, length, turned_by), scale;
+    kj_operand end = is_at_an_end(c, length, turned_by, usual);
+    kj_operand whole = call(c, KJ_BI_EXP, stepped(c, exponent, false, &scale));
+    kj_operand z = from_polar(c, choose(c, end, whole, usual), angle);
+    scale = choose(c, end, scale, num(c, 1));
+    return kj_complex(c->s, mul(c, z.u.tuple.items[0], scale), mul(c, z.u.tuple.items[1], scale),
+                      c->span);
+}
+
 /* The length |z|**x * exp(-y * phase z) at the angle x * phase z + y * log |z|. */
 kj_operand kj_complex_pow(kj_sema *s, kj_operand z, kj_operand w, bool real, kj_span span)
 {
@@ -377,17 +401,17 @@ kj_operand kj_complex_pow(kj_sema *s, kj_operand z, kj_operand w, bool real, kj_
     kj_operand two_to, far,
         r = scaled_abs(&c, z.u.tuple.items[0], z.u.tuple.items[1], &two_to, &far);
     kj_operand phi = call2(&c, KJ_BI_ATAN2, z.u.tuple.items[1], z.u.tuple.items[0]);
-    kj_operand length = call2(&c, KJ_BI_POW, r, x), angle;
+    kj_operand length = call2(&c, KJ_BI_POW, r, x);
     kj_operand rest = call(&c, KJ_BI_EXP2, mul(&c, x, two_to));
     length = choose(&c, far, mul(&c, length, rest), length);
-    if (real) {
-        angle = mul(&c, x, phi);
-    } else {
-        kj_operand turn = times(&c, y, log_abs(&c, z.u.tuple.items[0], z.u.tuple.items[1]));
-        length = mul(&c, length, call(&c, KJ_BI_EXP, mul(&c, neg(&c, y), phi)));
-        angle = muladd(&c, x, phi, turn);
-    }
-    return special_powers(&c, r, x, y, from_polar(&c, length, angle));
+    if (real)
+        return special_powers(&c, r, x, y, from_polar(&c, length, mul(&c, x, phi)));
+    kj_operand log_r = log_abs(&c, z.u.tuple.items[0], z.u.tuple.items[1]);
+    log_r = kj_scalar(kj_hold(s, log_r.u.scalar.e, "log"));
+    kj_operand by = mul(&c, neg(&c, y), phi), angle = muladd(&c, x, phi, times(&c, y, log_r));
+    kj_operand exponent = add(&c, times(&c, x, log_r), by);
+    return special_powers(&c, r, x, y,
+                          turned_power(&c, length, call(&c, KJ_BI_EXP, by), exponent, angle));
 }
 
 /* ---- Calls ---- */
