@@ -81,7 +81,8 @@ def as_type(z, t):
 
 def complex_div(z, w, t):
     """Smith's method."""
-    a, b, c, d = z.real, z.imag, w.real, w.imag
+    scale = 0.25 if max(map(abs, (z.real, z.imag, w.real, w.imag))) > 2.0 ** 1022 else 1.0
+    a, b, c, d = z.real * scale, z.imag * scale, w.real * scale, w.imag * scale
     if abs(c) >= abs(d):
         if c == 0 and d == 0:
             return complex(scalars.divide(a, abs(c)), scalars.divide(b, abs(c)))

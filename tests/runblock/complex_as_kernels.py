@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 FUNCTIONS = ("sqrt exp log log2 log10 sin cos tan sinh cosh tanh asin acos atan asinh acosh atanh conj").split()
-EVERYWHERE = ["z + w", "z - w", "z * w", "z / w", "2 * z", "z * 0.5", "z + 1", "z - 1", "1 - z", "z / 2", "1 / z",
+EVERYWHERE = ["z + w", "z - w", "z * w", "z / w", "z / z", "2 * z", "z * 0.5", "z + 1", "z - 1", "1 - z", "z / 2", "1 / z",
               "z ** 2", "z ** 3", "z ** -1", "z ** -2", "z ** 0", "conj(z)", "-z"]
 FINITE = [f"{f}(z)" for f in FUNCTIONS] + ["z ** 0.5", "z ** -1.25", "z ** (0.25 - 0.5j)", "2.5 ** z", "pow(z, 0.75)",
                                            "z ** (2 + 318j)", "z ** (1.5 - 91.875j)", "z ** (-2.5 + 100j)", "z ** 3j",

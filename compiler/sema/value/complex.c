@@ -212,8 +212,28 @@ static kj_operand product(kj_sema *s, number *a, number *b, kj_span span)
                       kj_binary(s, KJ_OP_ADD, p[2], p[3], span), span);
 }
 
+static kj_operand larger_size(kj_sema *s, kj_operand a, kj_operand b)
+{
+    kj_texpr *sizes[2] = {kj_real_call(s, KJ_BI_FABS, a).u.scalar.e,
+                          kj_real_call(s, KJ_BI_FABS, b).u.scalar.e};
+    return kj_scalar(kj_te_call(s, KJ_BI_MAX, sizes, 2, sizes[0]->type, sizes[0]->span));
+}
+
+/* What both sides of a quotient are multiplied by, so that no sum of two parts overflows: a power of 2. */
+static kj_operand scale_of(kj_sema *s, kj_operand p, kj_operand q, kj_operand u, kj_span span)
+{
+    kj_operand size = larger_size(s, larger_size(s, p, q), u);
+    kj_dtype type = size.u.scalar.e->type;
+    kj_operand most = literal(type == KJ_F32 ? 0x1p126 : 0x1p1022, span), one[2];
+    for (int i = 0; i < 2; i++)
+        one[i] =
+            kj_scalar(kj_te_const(s, kj_fold_convert(kj_float(KJ_F64, i ? 0.25 : 1), type), span));
+    return kj_choose(s, held(s, kj_binary(s, KJ_OP_LT, most, size, span)), one[1], one[0]);
+}
+
 /* (a + bi) / (c + di) by Smith's method: with |c| >= |d| it is ((a + b*r) + (b - a*r)i) / (c + d*r)
- * where r = d/c. Otherwise both are divided by i first: b - ai, d - ci. */
+ * where r = d/c. Otherwise both are divided by i first: b - ai, d - ci. Of huge numbers
+ * both sides are scaled. */
 static kj_operand quotient(kj_sema *s, const number *x, const number *y, kj_span span)
 {
     kj_operand a = held(s, x->part[0]), b = held(s, x->part[1]), c = held(s, y->part[0]),
@@ -226,6 +246,9 @@ static kj_operand quotient(kj_sema *s, const number *x, const number *y, kj_span
                v = kj_choose(s, turned, kj_unary(s, KJ_OP_NEG, c, span), d);
     kj_operand r = kj_choose(s, kj_binary(s, KJ_OP_EQ, u, literal(0, span), span), v,
                              kj_binary(s, KJ_OP_DIV, v, u, span));
+    kj_operand *parts[] = {&p, &q, &u, &v}, scale = scale_of(s, p, q, u, span);
+    for (int i = 0; i < 4; i++)
+        *parts[i] = held(s, kj_binary(s, KJ_OP_MUL, *parts[i], scale, span));
     number over = {.n = 2};
     over.part[0] = kj_binary(s, KJ_OP_ADD, p, kj_binary(s, KJ_OP_MUL, q, r, span), span);
     over.part[1] = kj_binary(s, KJ_OP_SUB, q, kj_binary(s, KJ_OP_MUL, p, r, span), span);

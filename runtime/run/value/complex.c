@@ -65,13 +65,18 @@ static kj_parts scaled(kj_parts z, double by)
 }
 
 /* (a + bi) / (c + di) by Smith's method: with |c| >= |d| it is ((a + b*r) + (b - a*r)i) / (c + d*r)
- * where r = d/c. Otherwise both are divided by i first: b - ai, d - ci. */
+ * where r = d/c. Otherwise both are divided by i first: b - ai, d - ci. Of huge numbers
+ * both sides are scaled. */
 static kj_parts quotient(kj_parts x, kj_parts y)
 {
     bool turned = fabs(y.re) < fabs(y.im);
     kj_parts over = turned ? (kj_parts){x.im, -x.re} : x;
     kj_parts under = turned ? (kj_parts){y.im, -y.re} : y;
     double r = under.re == 0 ? under.im : under.im / under.re;
+    double size = fmax(fmax(fabs(x.re), fabs(x.im)), fabs(under.re));
+    double scale = size > 0x1p1022 ? 0.25 : 1;
+    over = scaled(over, scale);
+    under = scaled(under, scale);
     double below = under.re + under.im * r;
     return (kj_parts){(over.re + over.im * r) / below, (over.im - over.re * r) / below};
 }
