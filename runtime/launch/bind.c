@@ -502,12 +502,25 @@ static kjit_status convert(kj_binding *b, const kj_kernel_param *p, const kjit_a
     return KJIT_OK;
 }
 
+static kjit_status check_const_type(kj_binding *b, const kj_kernel_param *p)
+{
+    if (kj_is_scalar(param_type(b, p)))
+        return KJIT_OK;
+    return FAIL_OF(b, p, KJIT_TYPE, "the const parameter '%s' is a number, which %s is not",
+                   NAME(b), p->name,
+                   kj_type_name_in(b->kernel->mod->ctx->records, param_type(b, p)));
+}
+
 kjit_status kj_bind_const(kj_binding *b, int param, const kjit_arg *arg, kj_value *out)
 {
     const kj_kernel_param *p = &b->kernel->decl->params[param];
+    const kj_generic *g = b->kernel->decl->generics;
+    for (int i = 0; i < p->generic; i++)
+        g = g->next;
     if (p->generic >= 0)
-        b->generics[p->generic] = type_alone(arg);
-    return convert(b, p, arg, out);
+        b->generics[p->generic] = kj_form_type(g->bound);
+    kjit_status status = check_const_type(b, p);
+    return status == KJIT_OK ? convert(b, p, arg, out) : status;
 }
 
 static kjit_status bind_numbers(kj_binding *b)
@@ -518,16 +531,15 @@ static kjit_status bind_numbers(kj_binding *b)
         if (p->ndim > 0 ||
             (b->args[i] && b->args[i]->kind == KJIT_ARG_VALUE && !is_typed_number(b->args[i])))
             continue;
-        if (p->is_const && !kj_is_scalar(param_type(b, p)))
-            return FAIL_OF(b, p, KJIT_TYPE, "the const parameter '%s' is a number, which %s is not",
-                           NAME(b), p->name,
-                           kj_type_name_in(b->kernel->mod->ctx->records, param_type(b, p)));
+        kjit_status status = p->is_const ? check_const_type(b, p) : KJIT_OK;
+        if (status != KJIT_OK)
+            return status;
         kj_value *to = p->is_const ? &b->consts[b->nconsts++] : &b->scalars[i];
         if (!b->args[i]) {
             *to = kj_fold_convert(p->init, p->generic >= 0 ? b->generics[p->generic] : p->type);
             continue;
         }
-        kjit_status status = convert(b, p, b->args[i], to);
+        status = convert(b, p, b->args[i], to);
         if (status != KJIT_OK)
             return status;
     }

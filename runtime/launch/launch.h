@@ -43,7 +43,7 @@ kjit_status kj_launch_labelled(kjit_module *mod, const char *kernel, const char 
 kjit_status kj_bind(kj_binding *b, const kjit_arg *args, int nargs);
 /* The same when b->args says already whose each argument is. */
 kjit_status kj_bind_placed(kj_binding *b);
-/* The value of a const parameter, alone. */
+/* The value of a const parameter, alone, for forms: a generic type is what those show it as. */
 kjit_status kj_bind_const(kj_binding *b, int param, const kjit_arg *arg, kj_value *out);
 /* Sets b->grid and b->block (dims.c). */
 kjit_status kj_check_dims(kj_binding *b, const kjit_config *config);

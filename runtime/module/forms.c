@@ -20,8 +20,7 @@ typedef struct emission {
     kj_text errors;
 } emission;
 
-/* A type that stands for all that a bound allows. */
-static kj_dtype representative(const char *bound)
+kj_dtype kj_form_type(const char *bound)
 {
     if (bound && strcmp(bound, "complex") == 0)
         return KJ_C64;
@@ -43,7 +42,7 @@ static kj_spec default_spec(kj_arena *arena, const kj_kernel *kernel, const int6
     kj_layout *layouts = KJ_NEW_ARRAY(arena, kj_layout, (size_t)decl->nparams);
     int n = 0;
     for (kj_generic *g = decl->generics; g; g = g->next)
-        generics[n++] = representative(g->bound);
+        generics[n++] = kj_form_type(g->bound);
     n = 0;
     for (int i = 0; i < decl->nparams; i++) {
         const kj_kernel_param *p = &decl->params[i];

@@ -122,6 +122,8 @@ kj_kernel *kj_module_find(kjit_module *mod, const char *name); /* NULL: none */
 /* KJIT_NOT_FOUND, with a name that is near. */
 kjit_status kj_no_kernel(kjit_module *mod, const char *name);
 kjit_status kj_not_compiled(const kjit_module *mod); /* KJIT_COMPILE */
+/* What forms show a generic type as: a type that stands for all that its bound allows (forms.c). */
+kj_dtype kj_form_type(const char *bound);
 /* KJIT_NO_DEVICE where its code is to be for a CPU that has more than this one. */
 kjit_status kj_module_fits(const kjit_module *mod);
 
