@@ -1,6 +1,7 @@
 /* From a file's name to a checked module. Diagnostics and complaints go to standard error on the
  * way. */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,6 +168,10 @@ static int assume_value(kjit_context *ctx, kjit_module *mod, const char *text)
     }
     if (!read_number(equals + 1, &value)) {
         complain("'%s': a const parameter is a number, true or false", text);
+        return EXIT_USAGE;
+    }
+    if (value.kind == KJIT_ARG_FLOAT && isinf(value.u.f)) {
+        complain("'%s': the number is too large for f64", text);
         return EXIT_USAGE;
     }
     char *name = strndup(text, (size_t)(equals - text));
