@@ -53,7 +53,7 @@ static void check_counts(kj_pool *pool, int64_t x, int64_t y, int64_t z, size_t 
                          atomic_uint *cost)
 {
     kj_failure why;
-    kj_host_fault fault;
+    kj_host_fault fault = {.kind = KJ_FAULT_NONE};
     atomic_uchar *ran = calloc((size_t)(x * y * z), 1);
     kj_host_launch *l = launch_of(x, y, z, ran, &fault);
     assert_int_equal(kj_pool_run(pool, count, l, scratch, cost, &why), KJIT_OK);
@@ -120,6 +120,7 @@ static void test_fault(void **state)
             assert_int_equal(kj_pool_run(pool, fail_at_10, l, 0, &cost, &why), KJIT_FAULT);
             assert_int_equal(fault.kind, KJ_FAULT_DIVERGENT_BARRIER);
             l->grid[0] = 10;
+            fault.kind = KJ_FAULT_NONE;
             assert_int_equal(kj_pool_run(pool, fail_at_10, l, 0, &cost, &why), KJIT_OK);
             free(l);
         }
@@ -134,7 +135,7 @@ static void *launch_many(void *data)
     atomic_init(&cost, 0);
     atomic_uchar *ran = calloc(500, 1);
     kj_failure why;
-    kj_host_fault fault;
+    kj_host_fault fault = {.kind = KJ_FAULT_NONE};
     kj_host_launch *l = launch_of(500, 1, 1, ran, &fault);
     uintptr_t wrong = 0;
     for (int i = 1; i <= 200; i++) {
@@ -178,7 +179,7 @@ static void test_rounding(void **state)
     (void)state;
     kj_pool *pool = pool_of(2);
     kj_failure why;
-    kj_host_fault fault;
+    kj_host_fault fault = {.kind = KJ_FAULT_NONE};
     atomic_uint cost;
     atomic_init(&cost, 0);
     fesetround(FE_UPWARD);

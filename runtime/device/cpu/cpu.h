@@ -45,7 +45,7 @@ bool kj_is_halted(const kj_host_launch *values, uint64_t block);
 uint64_t kj_count_blocks(const kj_host_launch *values); /* of its grid */
 
 /* Runs blocks 0 .. grid on the pool and the calling thread; many threads may do so at once.
- * `values->fault` is set by the caller. `cost` is the kernel's: what a block took before, 0 at
+ * `values->fault` is set by the caller, and is none yet. `cost` is the kernel's: what a block took before, 0 at
  * first. KJIT_FAULT when a block reported one. */
 kjit_status kj_pool_run(kj_pool *pool, kj_host_entry entry, const kj_host_launch *values,
                         size_t scratch, atomic_uint *cost, kj_failure *why);
