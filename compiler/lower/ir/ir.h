@@ -47,7 +47,7 @@ typedef struct kj_tile {
                     sign-extended */
     kj_bounds bounds; /* integers: least <= value <= most */
     uint8_t even;     /* integers: each v[] is a multiple of 1 << even */
-    uint8_t runs;     /* dense integers with lanes: kj_run */
+    kj_run runs;      /* of dense integers with lanes */
     int64_t stride;
     LLVMValueRef v[KJ_MAX_ROWS];
 } kj_tile;
