@@ -260,7 +260,7 @@ bool kj_hint_misspelled(kj_parser *p, kj_message *m, uint32_t begin);
  * stands in its braces is no code here. */
 const char *kj_foreign_word(const char *word, bool *begins_block);
 
-/* ---- What other languages write (habit.c): hints and fixes from the text around; false: it is none ---- */
+/* ---- What other languages write (habit.c, loops c_loop.c): hints and fixes from the text around; false: it is none ---- */
 
 bool kj_habit_declaration(kj_parser *p, kj_message *m, kj_span at); /* int i = 0, float t[4] */
 bool kj_habit_parameter(kj_parser *p, kj_message *m, kj_span at);   /* float *x */

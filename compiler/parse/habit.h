@@ -1,0 +1,55 @@
+/* Looking at the text around a syntax error, which is another language's. Sources end with a NUL, and have none before. */
+#ifndef KJ_HABIT_H
+#define KJ_HABIT_H
+
+#include <string.h>
+
+#include "parse/parse.h"
+
+static inline bool kj_is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+static inline uint32_t kj_skip_blanks(const kj_source *s, uint32_t at)
+{
+    while (kj_is_blank(s->text[at]))
+        at++;
+    return at;
+}
+
+static inline uint32_t kj_word_end(const kj_source *s, uint32_t at)
+{
+    while (kj_is_word(s->text[at]))
+        at++;
+    return at;
+}
+
+static inline const char *kj_piece(kj_parser *p, uint32_t begin, uint32_t end)
+{
+    return kj_arena_printf(p->arena, "%.*s", (int)(end - begin), p->source->text + begin);
+}
+
+static inline bool kj_is_word_at(const kj_source *s, uint32_t at, const char *word)
+{
+    size_t len = strlen(word);
+    return strncmp(s->text + at, word, len) == 0 && !kj_is_word(s->text[at + len]);
+}
+
+/* The bracket that closes the one at `open`, on its line; 0: none does. */
+static inline uint32_t kj_closing(const kj_source *s, uint32_t open)
+{
+    int depth = 0;
+    for (uint32_t at = open; s->text[at] && s->text[at] != '\n'; at++) {
+        depth += strchr("([{", s->text[at]) != NULL;
+        depth -= strchr(")]}", s->text[at]) != NULL;
+        if (depth == 0)
+            return at;
+    }
+    return 0;
+}
+
+/* Where C's type that begins at `at` ends; `at`: none does. */
+uint32_t kj_habit_type_end(kj_parser *p, uint32_t at);
+
+#endif
