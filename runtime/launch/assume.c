@@ -69,11 +69,9 @@ static kjit_status no_param(kjit_module *mod, const char *name)
 
 kjit_status kjit_module_assume(kjit_module *mod, const char *name, kjit_arg value)
 {
-    kjit_status status = kj_enter_module(mod);
+    kjit_status status = kj_enter_compiled(mod);
     if (status != KJIT_OK)
         return status;
-    if (!mod->program)
-        return kj_not_compiled(mod);
     if (!name)
         return kj_fail(mod->ctx, KJIT_INVALID, "name is NULL");
     if (value.kind != KJIT_ARG_INT && value.kind != KJIT_ARG_UINT && value.kind != KJIT_ARG_FLOAT &&

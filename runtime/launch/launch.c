@@ -179,11 +179,9 @@ kjit_status kj_launch_bound(kj_binding *b, kjit_stream *stream)
 kjit_status kj_launch_enter(kjit_module *mod, const char *name, const kjit_stream *stream,
                             const kjit_arg *args, int nargs, kj_kernel **kernel)
 {
-    kjit_status status = kj_enter_module(mod);
+    kjit_status status = kj_enter_compiled(mod);
     if (status != KJIT_OK)
         return status;
-    if (!mod->program)
-        return kj_not_compiled(mod);
     if (!name)
         return kj_fail(mod->ctx, KJIT_INVALID, "the kernel's name is NULL");
     if (nargs < 0)

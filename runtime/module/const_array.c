@@ -57,11 +57,9 @@ static kjit_status fill(kjit_module *mod, const kj_const_array_info *a, kjit_arr
 
 kjit_status kjit_module_set_const(kjit_module *mod, const char *name, kjit_array *array)
 {
-    kjit_status status = kj_enter_module(mod);
+    kjit_status status = kj_enter_compiled(mod);
     if (status != KJIT_OK)
         return status;
-    if (!mod->program)
-        return kj_not_compiled(mod);
     if (!name)
         return kj_fail(mod->ctx, KJIT_INVALID, "name is NULL");
     if (!kj_lives(array, KJ_ARRAY))

@@ -122,6 +122,12 @@ kj_kernel *kj_module_find(kjit_module *mod, const char *name); /* NULL: none */
 /* KJIT_NOT_FOUND, with a name that is near. */
 kjit_status kj_no_kernel(kjit_module *mod, const char *name);
 kjit_status kj_not_compiled(const kjit_module *mod); /* KJIT_COMPILE */
+/* And is it compiled? */
+static inline kjit_status kj_enter_compiled(const kjit_module *mod)
+{
+    kjit_status status = kj_enter_module(mod);
+    return status == KJIT_OK && !mod->program ? kj_not_compiled(mod) : status;
+}
 /* What forms show a generic type as: a type that stands for all that its bound allows (forms.c). */
 kj_dtype kj_form_type(const char *bound);
 /* KJIT_NO_DEVICE where its code is to be for a CPU that has more than this one. */

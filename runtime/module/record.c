@@ -8,11 +8,9 @@ kjit_status kjit_module_record(kjit_module *mod, const char *name, kjit_dtype *o
     enum { MOST = 64 };
     const char *names[MOST];
     int n = 0;
-    kjit_status status = kj_enter_module(mod);
+    kjit_status status = kj_enter_compiled(mod);
     if (status != KJIT_OK)
         return status;
-    if (!mod->program)
-        return kj_not_compiled(mod);
     if (!name || !out)
         return kj_fail(mod->ctx, KJIT_INVALID, name ? "out is NULL" : "name is NULL");
     const kj_aggregate *record = kj_record_named(mod->program, mod->program->file, name);
