@@ -5,6 +5,7 @@
 
 #include "base/diag.h"
 #include "lang/checks.h"
+#include "lang/tally.h"
 #include "lang/types.h"
 
 typedef struct kj_tkernel kj_tkernel; /* typed AST: tast.h */
@@ -288,26 +289,14 @@ enum {
 
 /* ---- Kernels ---- */
 
-/* What a kernel's threads do to an array that they only count in: one atomic of integers, whose order
- * does not matter, and nobody looks at the elements (analysis/tally.c). */
-typedef enum kj_tally_op {
-    KJ_TALLY_NONE,
-    KJ_TALLY_ADD,
-    KJ_TALLY_AND,
-    KJ_TALLY_OR,
-    KJ_TALLY_XOR,
-    KJ_TALLY_MIN,
-    KJ_TALLY_MAX
-} kj_tally_op;
-
 /* A value of the launch's order, as a kernel uses it. */
 typedef struct kj_param_info {
     bool is_array, read, written;
     int ndim;
-    int64_t size; /* bytes of an element */
-    int unit;     /* and those that strides count */
-    kj_tally_op tally;
-    kj_dtype elem; /* of a tally */
+    int64_t size;      /* bytes of an element */
+    int unit;          /* and those that strides count */
+    kj_tally_op tally; /* of an array that is only counted in (analysis/tally.c) */
+    kj_dtype elem;     /* of such a one */
 } kj_param_info;
 
 /* How many slots it takes. */

@@ -6,32 +6,17 @@
  * threads wait for something: what they have counted may be what that waits for. */
 #include "analysis/regions.h"
 
+/* By root id. */
 typedef struct search {
-    bool *looked; /* by root id: something else is done to it */
-    bool *
-        moves; /* some update's place is not a constant: those that are are combined over a gang anyway */
+    bool *looked; /* something else is done to it */
+    bool *moves;  /* some place is no constant: a gang's updates of one place are one anyway */
 } search;
-
-static kj_tally_op tally_of(kj_builtin id, kj_dtype type)
-{
-    if (!kj_is_int(type))
-        return KJ_TALLY_NONE;
-    switch (id) {
-    case KJ_BI_ATOMIC_ADD: return KJ_TALLY_ADD;
-    case KJ_BI_ATOMIC_AND: return KJ_TALLY_AND;
-    case KJ_BI_ATOMIC_OR: return KJ_TALLY_OR;
-    case KJ_BI_ATOMIC_XOR: return KJ_TALLY_XOR;
-    case KJ_BI_ATOMIC_MIN: return KJ_TALLY_MIN;
-    case KJ_BI_ATOMIC_MAX: return KJ_TALLY_MAX;
-    default: return KJ_TALLY_NONE;
-    }
-}
 
 static void update(search *f, const kj_tstmt *s, const kj_texpr *e)
 {
     const kj_tarray *a = e->u.atomic.array;
     kj_tarray *root = a->root;
-    kj_tally_op op = tally_of(e->u.atomic.id, e->type);
+    kj_tally_op op = kj_tally_of(e->u.atomic.id, e->type);
     bool dropped = s->kind == KJ_TS_EXPR && s->u.expr == e;
     if (!dropped || !op || root->of || (root->tally && root->tally != op))
         f->looked[root->id] = true;

@@ -202,17 +202,7 @@ static LLVMValueRef identity(kj_lower *lo, kj_builtin id, kj_dtype type)
     LLVMTypeRef t = lo->types[type];
     if (kj_is_float(type))
         return kj_tile_const(lo, kj_float(type, id == KJ_BI_ATOMIC_ADD ? -0.0 : (double)NAN)).v[0];
-    unsigned bits = kj_types[type].bits;
-    uint64_t ones = bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1,
-             top = (uint64_t)1 << (bits - 1);
-    if (id == KJ_BI_ATOMIC_ADD || id == KJ_BI_ATOMIC_OR || id == KJ_BI_ATOMIC_XOR)
-        return LLVMConstInt(t, 0, false);
-    if (id == KJ_BI_ATOMIC_AND)
-        return LLVMConstInt(t, ones, false);
-    bool sign = kj_is_signed(type);
-    if (id == KJ_BI_ATOMIC_MIN)
-        return LLVMConstInt(t, sign ? ones >> 1 : ones, false);
-    return LLVMConstInt(t, sign ? top : 0, false);
+    return LLVMConstInt(t, kj_tally_identity(kj_tally_of(id, type), type), false);
 }
 
 /* A value of every thread: of those that do not run, one that changes nothing. */

@@ -34,22 +34,9 @@ static size_t lines(size_t bytes)
 
 /* ---- Elements ---- */
 
-/* What changes nothing. */
-static uint64_t identity(kj_tally_op op, kj_dtype type)
-{
-    unsigned bits = (unsigned)kj_types[type].bits;
-    uint64_t ones = UINT64_MAX >> (64 - bits), top = (uint64_t)1 << (bits - 1);
-    switch (op) {
-    case KJ_TALLY_AND: return ones;
-    case KJ_TALLY_MIN: return kj_is_signed(type) ? top - 1 : ones;
-    case KJ_TALLY_MAX: return kj_is_signed(type) ? top : 0;
-    default: return 0;
-    }
-}
-
 static void clear(const tally *t, void *copy)
 {
-    uint64_t v = identity(t->op, t->elem);
+    uint64_t v = kj_tally_identity(t->op, t->elem);
     size_t size = (size_t)kj_types[t->elem].size;
     for (size_t i = 0; i < t->count; i++)
         memcpy((char *)copy + i * size, &v, size); /* the low bytes come first */
@@ -66,7 +53,7 @@ static bool is_less(kj_dtype type, uint64_t a, uint64_t b)
 #define COUNT_INTO(T) \
     static void count_into_##T(const tally *t, T *into, const T *copy) \
     { \
-        T none = (T)identity(t->op, t->elem); \
+        T none = (T)kj_tally_identity(t->op, t->elem); \
         for (size_t i = 0; i < t->count; i++) { \
             T v = copy[i], old; \
             if (v == none) \
