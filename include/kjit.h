@@ -853,7 +853,8 @@ static inline kjit_arg kjit_arg_named(const char *name, kjit_arg arg)
 }
 
 /* What forms (kjit_module_emit) and kjit_module_kernel_info take the const parameters of that name for from then on, in
- * all kernels that have one: an integer, a float or a bool that fits their types, as at a launch. Launches see nothing of it.
+ * all kernels that have one: an integer, a float or a bool that fits their types, as at a launch (those of files that are used take it where it
+ * fits). Launches see nothing of it.
  * Not at the same time as another call of the module. KJIT_NOT_FOUND: no kernel has one of that name. */
 KJIT_API kjit_status kjit_module_assume(kjit_module *mod, const char *name, kjit_arg value);
 

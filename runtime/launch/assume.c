@@ -77,7 +77,7 @@ kjit_status kjit_module_assume(kjit_module *mod, const char *name, kjit_arg valu
     if (value.kind != KJIT_ARG_INT && value.kind != KJIT_ARG_UINT && value.kind != KJIT_ARG_FLOAT &&
         value.kind != KJIT_ARG_BOOL)
         return kj_fail(mod->ctx, KJIT_INVALID, "a const parameter is a number or a bool");
-    int found = 0;
+    int found = 0, own = 0;
     for (int turn = 0; turn < 2; turn++) { /* all take it, or none has it */
         for (int i = 0; i < mod->nall && status == KJIT_OK; i++) {
             kj_kernel *k = &mod->kernels[i];
@@ -85,7 +85,10 @@ kjit_status kjit_module_assume(kjit_module *mod, const char *name, kjit_arg valu
             if (p < 0 || !k->decl->params[p].is_const)
                 continue;
             found++;
+            own += i < mod->nkernels;
             status = take(k, p, &value, turn == 1);
+            if (status == KJIT_TYPE && i >= mod->nkernels && own > 0) /* it is meant for those */
+                status = turn == 1 ? keep(k, p, (kj_value){.type = KJ_UNFIT}) : KJIT_OK;
         }
     }
     return status == KJIT_OK && !found ? no_param(mod, name) : status;

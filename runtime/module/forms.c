@@ -288,6 +288,20 @@ static kjit_status emit(emission *e, const char *what)
     return status == KJIT_OK && strcmp(what, "cubin") == 0 ? assemble(e) : status;
 }
 
+/* A value may be meant for the file's own kernels and not fit one of a file that it uses, which is shown only where it
+ * is named. */
+static kjit_status check_assumed(const kj_kernel *k)
+{
+    for (int i = 0, n = 0; k->assumed && i < k->decl->nparams; i++) {
+        const kj_kernel_param *p = &k->decl->params[i];
+        if (p->is_const && k->assumed[n++].type == KJ_UNFIT)
+            return kj_fail(k->mod->ctx, KJIT_TYPE,
+                           "kernel '%s': the value that was given for '%s' does not fit in it",
+                           k->decl->name, p->name);
+    }
+    return KJIT_OK;
+}
+
 /* Takes the kernel's name and the block, either may be NULL. */
 static kjit_status begin(emission *e, const char *kernel, const int64_t block[3])
 {
@@ -310,7 +324,9 @@ static kjit_status begin(emission *e, const char *kernel, const int64_t block[3]
         return kj_fail(mod->ctx, KJIT_INVALID, "a block of (%lld, %lld, %lld) is too large",
                        (long long)e->block[0], (long long)e->block[1], (long long)e->block[2]);
     e->kernel = kernel ? kj_module_find(mod, kernel) : NULL;
-    return kernel && !e->kernel ? kj_no_kernel(mod, kernel) : KJIT_OK;
+    if (kernel && !e->kernel)
+        return kj_no_kernel(mod, kernel);
+    return e->kernel ? check_assumed(e->kernel) : KJIT_OK;
 }
 
 kjit_status kjit_module_emit(kjit_module *mod, const char *what, const char *kernel,

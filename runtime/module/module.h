@@ -38,6 +38,7 @@ typedef struct kj_variant {
 } kj_variant;
 
 enum { KJ_BUCKETS = 32 };
+#define KJ_UNFIT KJ_NTYPES
 
 /* A kernel as the launch sees it. */
 typedef struct kj_kernel {
@@ -45,8 +46,9 @@ typedef struct kj_kernel {
     const kj_kernel_decl *decl;
     uint64_t name_hash;
     int key_words;
-    kj_value *
-        assumed; /* by const parameter, of forms (launch/assume.c); KJ_VOID: not given. NULL: none is */
+    /* By const parameter, of forms (launch/assume.c). Type KJ_VOID: not given; KJ_UNFIT: given, and it does not fit.
+     * NULL: none is. */
+    kj_value *assumed;
     pthread_mutex_t lock; /* held while a variant is compiled and added */
     _Atomic(kj_variant *) buckets[KJ_BUCKETS];
 } kj_kernel;
