@@ -254,3 +254,12 @@ bool kj_value_fits(kj_value v, kj_dtype to)
         return kj_is_signed(to) && v.i >= (int64_t)~type_max(to);
     return v.u <= type_max(to);
 }
+
+bool kj_default_as(kj_value v, kj_dtype to, kj_value *out)
+{
+    if (!kj_is_scalar(to) || (v.type == KJ_BOOL) != (to == KJ_BOOL) ||
+        (kj_is_float(v.type) && !kj_is_float(to)) || !kj_value_fits(v, to))
+        return false;
+    *out = kj_fold_convert(v, to);
+    return true;
+}

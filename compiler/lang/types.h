@@ -303,6 +303,8 @@ bool kj_fold_builtin_literals(kj_builtin id, const kj_value *args, int n, kj_val
 kj_value kj_fold_bits(kj_value v, kj_dtype to);
 /* Does `to` hold the value exactly (integers) or within its range (floats)? */
 bool kj_value_fits(kj_value v, kj_dtype to);
+/* The default of a const parameter as a number or bool of the type that the parameter has there; false: it is none. */
+bool kj_default_as(kj_value v, kj_dtype to, kj_value *out);
 
 /* Element `at` of an array in memory, and back (element.c). */
 kj_value kj_value_read(const void *data, kj_dtype type, int64_t at);

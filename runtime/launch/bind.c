@@ -514,13 +514,26 @@ static kjit_status check_const_type(kj_binding *b, const kj_kernel_param *p)
 kjit_status kj_bind_const(kj_binding *b, int param, const kjit_arg *arg, kj_value *out)
 {
     const kj_kernel_param *p = &b->kernel->decl->params[param];
-    const kj_generic *g = b->kernel->decl->generics;
-    for (int i = 0; i < p->generic; i++)
-        g = g->next;
     if (p->generic >= 0)
-        b->generics[p->generic] = kj_form_type(g->bound);
+        b->generics[p->generic] = kj_form_type(b->kernel->decl, p->generic);
     kjit_status status = check_const_type(b, p);
     return status == KJIT_OK ? convert(b, p, arg, out) : status;
+}
+
+static kjit_status bind_default(kj_binding *b, const kj_kernel_param *p, kj_value *out)
+{
+    kj_value v = p->init;
+    if (kj_default_as(v, param_type(b, p), out))
+        return KJIT_OK;
+    kjit_arg arg = {.kind = v.type == KJ_BOOL  ? KJIT_ARG_BOOL
+                            : v.type == KJ_U64 ? KJIT_ARG_UINT
+                                               : KJIT_ARG_INT,
+                    .u.i = v.i};
+    if (kj_is_float(v.type))
+        arg = (kjit_arg){.kind = KJIT_ARG_FLOAT, .u.f = v.f};
+    char type[96], text[96];
+    return FAIL_OF(b, p, KJIT_TYPE, "'%s' is %s, which its default, %s, does not fit", NAME(b),
+                   p->name, type_text(b, p, type), arg_text(b, &arg, text));
 }
 
 static kjit_status bind_numbers(kj_binding *b)
@@ -535,11 +548,7 @@ static kjit_status bind_numbers(kj_binding *b)
         if (status != KJIT_OK)
             return status;
         kj_value *to = p->is_const ? &b->consts[b->nconsts++] : &b->scalars[i];
-        if (!b->args[i]) {
-            *to = kj_fold_convert(p->init, p->generic >= 0 ? b->generics[p->generic] : p->type);
-            continue;
-        }
-        status = convert(b, p, b->args[i], to);
+        status = b->args[i] ? convert(b, p, b->args[i], to) : bind_default(b, p, to);
         if (status != KJIT_OK)
             return status;
     }

@@ -20,11 +20,29 @@ typedef struct emission {
     kj_text errors;
 } emission;
 
-kj_dtype kj_form_type(const char *bound)
+static bool takes_defaults(const kj_kernel_decl *decl, int generic, kj_dtype type)
 {
-    if (bound && strcmp(bound, "complex") == 0)
-        return KJ_C64;
-    return bound && strcmp(bound, "int") == 0 ? KJ_I32 : KJ_F32;
+    kj_value v;
+    for (int i = 0; i < decl->nparams; i++) {
+        const kj_kernel_param *p = &decl->params[i];
+        if (p->generic == generic && p->has_default && !kj_default_as(p->init, type, &v))
+            return false;
+    }
+    return true;
+}
+
+kj_dtype kj_form_type(const kj_kernel_decl *decl, int generic)
+{
+    static const kj_dtype types[] = {KJ_F32, KJ_F64, KJ_I32, KJ_I64, KJ_U64, KJ_BOOL};
+    const kj_generic *g = decl->generics;
+    for (int i = 0; i < generic; i++)
+        g = g->next;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (kj_type_in_bound(types[i], g->bound) && takes_defaults(decl, generic, types[i]))
+            return types[i];
+    return g->bound && strcmp(g->bound, "complex") == 0 ? KJ_C64
+           : kj_type_in_bound(KJ_F32, g->bound)         ? KJ_F32
+                                                        : KJ_I32;
 }
 
 static bool is_assumed(const kj_kernel *kernel, int nth)
@@ -41,9 +59,8 @@ static kj_spec default_spec(kj_arena *arena, const kj_kernel *kernel, const int6
     kj_value *consts = KJ_NEW_ARRAY(arena, kj_value, (size_t)decl->nconsts);
     kj_layout *layouts = KJ_NEW_ARRAY(arena, kj_layout, (size_t)decl->nparams);
     int n = 0;
-    for (kj_generic *g = decl->generics; g; g = g->next)
-        generics[n++] = kj_form_type(g->bound);
-    n = 0;
+    for (int i = 0; i < decl->ngenerics; i++)
+        generics[i] = kj_form_type(decl, i);
     for (int i = 0; i < decl->nparams; i++) {
         const kj_kernel_param *p = &decl->params[i];
         layouts[i] = KJ_LAYOUT_C;

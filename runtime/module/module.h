@@ -130,8 +130,9 @@ static inline kjit_status kj_enter_compiled(const kjit_module *mod)
     kjit_status status = kj_enter_module(mod);
     return status == KJIT_OK && !mod->program ? kj_not_compiled(mod) : status;
 }
-/* What forms show a generic type as: a type that stands for all that its bound allows (forms.c). */
-kj_dtype kj_form_type(const char *bound);
+/* What forms show a generic type as: one that stands for all that its bound allows, and takes the defaults of
+ * const parameters (forms.c). */
+kj_dtype kj_form_type(const kj_kernel_decl *decl, int generic);
 /* KJIT_NO_DEVICE where its code is to be for a CPU that has more than this one. */
 kjit_status kj_module_fits(const kjit_module *mod);
 

@@ -181,6 +181,19 @@ static bool place_arguments(kj_sema *s, launch *l)
     return true;
 }
 
+static bool default_const(kj_sema *s, const launch *l, const kj_kernel_param *p, kj_dtype type,
+                          kj_value *out)
+{
+    if (kj_default_as(p->init, type, out))
+        return true;
+    kj_message *m =
+        kj_sema_error(s, l->call->span, KJ_RULE_CONSTANT_RANGE,
+                      "'%s' of '%s' is %s, which its default, %s, does not fit", p->name,
+                      l->decl->name, kj_sema_type_name(s, type), kj_literal_text(s, p->init));
+    kj_note(s->diag, m, p->span, "declared here");
+    return false;
+}
+
 static bool read_consts(kj_sema *s, launch *l)
 {
     kj_value *consts = KJ_NEW_ARRAY(s->arena, kj_value, (size_t)l->decl->nconsts + 1);
@@ -189,10 +202,10 @@ static bool read_consts(kj_sema *s, launch *l)
         const kj_kernel_param *p = &l->decl->params[i];
         if (!p->is_const)
             continue;
-        consts[n] = p->init;
         kj_dtype type = p->generic >= 0 ? l->spec.generics[p->generic] : p->type;
         const char *what = kj_arena_printf(s->diag->arena, "the const parameter '%s'", p->name);
-        if (l->from[i] && !kj_expr_const(s, l->from[i], type, what, &consts[n]))
+        if (l->from[i] ? !kj_expr_const(s, l->from[i], type, what, &consts[n])
+                       : !default_const(s, l, p, type, &consts[n]))
             return false;
         n++;
     }

@@ -106,6 +106,22 @@ static bool refuse_generics(kj_sema *s, const kj_item *item, const kj_type_ref *
     return false;
 }
 
+/* Is there a type that it fits? */
+static void check_generic_default(kj_sema *s, const kj_item *item, const kj_param_decl *p,
+                                  const kj_kernel_param *of)
+{
+    const kj_generic *g = item->generics;
+    kj_value v;
+    for (int i = 0; i < of->generic; i++)
+        g = g->next;
+    for (kj_dtype t = 0; t < KJ_NTYPES; t++)
+        if (kj_type_in_bound(t, g->bound) && kj_default_as(of->init, t, &v))
+            return;
+    kj_sema_error(s, p->init->span, KJ_RULE_CONSTANT_RANGE,
+                  "the default of '%s' is %s, which no %s type holds", p->name,
+                  kj_literal_text(s, of->init), g->bound ? g->bound : "element");
+}
+
 static void describe_param(kj_sema *s, const kj_item *item, const kj_param_decl *p,
                            kj_kernel_param *out)
 {
@@ -140,7 +156,8 @@ static void describe_param(kj_sema *s, const kj_item *item, const kj_param_decl 
     }
     if (p->is_const && p->init && !out->ndim && !t.of && t.kind != KJ_T_TUPLE) {
         const char *what = kj_arena_printf(s->arena, "the default of '%s'", p->name);
-        kj_expr_const(s, p->init, out->type, what, &out->init);
+        if (kj_expr_const(s, p->init, out->type, what, &out->init) && out->generic >= 0)
+            check_generic_default(s, item, p, out);
     }
     out->has_default = p->init != NULL; /* a wrong one has been told: launches may go without */
 }
@@ -218,9 +235,10 @@ static bool nth_types(const kj_generic *g, int n, kj_dtype *out)
 
 static kj_value check_value(const kj_kernel_param *p, const kj_dtype *generics)
 {
-    if (p->has_default)
-        return p->init;
     kj_dtype type = p->generic >= 0 ? generics[p->generic] : p->type;
+    kj_value v;
+    if (p->has_default && kj_default_as(p->init, type, &v))
+        return v;
     return kj_fold_convert(kj_int(KJ_I32, 1), kj_is_scalar(type) ? type : KJ_I32);
 }
 
