@@ -336,7 +336,8 @@ static void list_checks(void)
 
 static const option table[] = {
     {"--save", "NAME=FILE", IN_RUN, set_save,
-     "save an array of the run block at its end (.npy, .png)"},
+     "save an array of the run block at its end (.npy, .csv, .png, ...; floats as a picture: "
+     "x.png,low=0,high=9)"},
     {"--time", NULL, IN_RUN, set_time, "report each launch and copy"},
     {"--timeout", "TIME", IN_RUN, set_timeout,
      "end the run after 10s, 500ms or 2m, wherever it is then"},

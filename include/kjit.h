@@ -631,19 +631,48 @@ KJIT_API kjit_status kjit_to_host(kjit_array *device, kjit_stream *stream, kjit_
 /* By the path's ending (a load of any other is taken for .npy).
  * .npy: every dtype, C and F order, versions 1 to 3, either byte order is read; bit for bit what
  * NumPy writes. An array of vectors is one of their scalars there, with one axis more, the last.
- * .png: grey as u8 [h, w], colour as u8 [h, w, 3]; what is read of other kinds (palettes, 16 bits,
- * alpha) becomes one of these, and floats or bool [h, w] are saved as grey from its least value to
- * its largest.
+ * .csv, .tsv, .txt: tables of numbers, [rows, columns]; of one column [rows]. Columns are separated
+ * by what the first line has of `,`, `;` and tabs, in .txt by blanks; lines that begin with # are
+ * comments, and a first line with something that is no number has the names of the columns. Without
+ * a dtype they are i64 where all numbers are whole, u64 where only that holds them, else f64. A cell
+ * that is empty, NA or null is NaN, which only floats have. Numbers are written with as many digits
+ * as read back the same; a `.gz` behind the ending is gzip.
+ * .png, .pgm, .ppm: pictures, u8 or u16: grey [h, w], with transparency (PNG) [h, w, 2], colour
+ * [h, w, 3], with transparency (PNG) [h, w, 4]; palettes become colours. Saved are these, bool (0 is
+ * black) and floats, of which `low` becomes black and `high` white. .pfm: f32 [h, w] or [h, w, 3].
  * A save writes a temporary file beside the target and renames it: a failure leaves nothing
  * half-written. Targets that are no regular files are refused, links are followed. Both come after
  * all work queued before. */
 KJIT_API kjit_status kjit_array_load(kjit_context *ctx, const char *path, kjit_array **out);
+/* How a file becomes an array. All zeros, and NULL: as it is there. */
+typedef struct kjit_load_options {
+    const char *name; /* of a table's column; NULL: all columns */
+    int as_dtype;     /* 1: elements become `dtype` */
+    /* A scalar: numbers are converted as f32(x) does; pictures scaled, from 0 to 1 where it is a float.
+     * KJIT_FORMAT for a cell of a table that it does not hold. Or a record: a .npy file of records, as
+     * below, or a table with columns of its fields' names, in any order ("pos.x" of a vector's). */
+    kjit_dtype dtype;
+} kjit_load_options;
+KJIT_API kjit_status kjit_array_load_with(kjit_context *ctx, const char *path,
+                                          const kjit_load_options *options, kjit_array **out);
 /* A .npy file of records as elements of that type. Its fields must be the record's, by name, type
  * and shape; their order, the gaps between them and their bytes' order may be others. What is saved
  * is as NumPy writes a structured dtype with these offsets, and zeros in the gaps. */
 KJIT_API kjit_status kjit_array_load_records(kjit_context *ctx, const char *path, kjit_dtype dtype,
                                              kjit_array **out);
 KJIT_API kjit_status kjit_array_save(kjit_array *a, const char *path);
+typedef struct kjit_save_options {
+    double low, high; /* what becomes black and white in a picture of floats; both 0: 0 and 1 */
+} kjit_save_options;
+typedef struct kjit_named_array {
+    const char *name; /* of a table's column; or NULL */
+    kjit_array *array;
+} kjit_named_array;
+/* An array as kjit_array_save writes it (n is 1); or several of this context, one axis and one length as the columns of
+ * a table. NULL options are all zeros. */
+KJIT_API kjit_status kjit_arrays_save(kjit_context *ctx, const char *path,
+                                      const kjit_named_array *arrays, int n,
+                                      const kjit_save_options *options);
 
 /* The elements as NumPy 2.4 prints them, of an array without axes the number as `print` writes it,
  * after all work queued before; *out is for free(). */
@@ -1173,9 +1202,11 @@ KJIT_API kjit_status kjit_cache_clear(kjit_context *ctx, int *removed);
 /* ---- Run blocks ---- */
 
 typedef struct kjit_run_options {
-    const char *const *params; /* "name=value": 5, 2.5, true, @file.npy, @photo.png */
+    const char *const *params; /* "name=value": 5, 2.5, true, @file.npy, @table.csv, @photo.png */
     int nparams;
-    const char *const *saves; /* "name=file": arrays to save when the block has ended */
+    /* "name=file": arrays to save when the block has ended; "name=file.png,low=0,high=100" as
+     * kjit_save_options has them. */
+    const char *const *saves;
     int nsaves;
     int time;   /* 1: report each launch and transfer */
     int digest; /* 1: at the end write a line for each array of the block's outermost scope: name,

@@ -52,7 +52,7 @@ static const char *read_param(const char *at, kj_run_parameter *out)
 {
     int len = (int)strcspn(at, "=.,)");
     bool quoted = false;
-    *out = (kj_run_parameter){.name = at, .len = len, .rest = at[len] == '.'};
+    *out = (kj_run_parameter){.name = at, .len = len, .rest = at[len] == '.' || *at == '*'};
     out->optional = out->rest || at[len] == '=';
     for (at += len; *at && (quoted || (*at != ',' && *at != ')')); at++)
         quoted ^= *at == '"';
@@ -68,6 +68,7 @@ kj_run_signature kj_run_signature_of(const char *text)
         at = read_param(at, p);
         at += strspn(at, ", ");
         s.rest |= p->rest;
+        s.named_rest |= *p->name == '*';
         s.most += !p->rest;
         s.least += !p->optional;
     }

@@ -18,20 +18,20 @@ bool kj_builtin_converts(kj_builtin id);     /* f32_rd and its kin: to a type of
 bool kj_builtin_is_of_floats(kj_builtin id); /* and gives one float */
 bool kj_builtin_is_of_bits(kj_builtin id);   /* how many there are is part of the result */
 
-/* ---- Of the run block's: "(a, b=1, c...)" ---- */
+/* ---- Of the run block's: "(a, b=1, c..., **d)" ---- */
 
 enum { KJ_RUN_MAX_PARAMS = 6 };
 
 typedef struct kj_run_parameter {
     const char *name;
     int len;
-    bool optional, rest; /* rest: it takes all that are left */
+    bool optional, rest; /* rest: it takes all that are left; `**d` those with other names */
 } kj_run_parameter;
 
 typedef struct kj_run_signature {
     kj_run_parameter params[KJ_RUN_MAX_PARAMS];
     int n, least, most; /* least, most: arguments, without those that a rest takes */
-    bool rest;
+    bool rest, named_rest;
 } kj_run_signature;
 
 kj_run_signature kj_run_signature_of(const char *text);

@@ -53,15 +53,35 @@ static bool open_temp(kj_out_file *file)
     return file->fd >= 0;
 }
 
-kjit_status kj_file_begin(kjit_context *ctx, const char *path, kj_out_file *file)
+/* A new file beside it will take its place: that is the folder's to allow. */
+static bool folder_takes_files(const char *path)
 {
-    *file = (kj_out_file){.fd = -1};
+    const char *slash = strrchr(path, '/');
+    char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+    bool takes = folder && access(folder, W_OK | X_OK) == 0;
+    free(folder);
+    return takes;
+}
+
+kjit_status kj_file_target(kjit_context *ctx, const char *path)
+{
     struct stat st;
     bool exists = stat(path, &st) == 0;
     if (exists && !S_ISREG(st.st_mode))
         return kj_fail(ctx, KJIT_IO, "cannot write '%s': it is not a regular file", path);
-    if (exists && access(path, W_OK) != 0)
+    if (exists ? access(path, W_OK) != 0 : !folder_takes_files(path))
         return kj_file_error(ctx, "write", path);
+    return KJIT_OK;
+}
+
+kjit_status kj_file_begin(kjit_context *ctx, const char *path, kj_out_file *file)
+{
+    *file = (kj_out_file){.fd = -1};
+    kjit_status is = kj_file_target(ctx, path);
+    if (is != KJIT_OK)
+        return is;
+    struct stat st;
+    bool exists = stat(path, &st) == 0;
     file->path = exists ? realpath(path, NULL) : strdup(path); /* through links */
     if (!file->path)
         return errno == ENOMEM ? kj_no_memory(ctx) : kj_file_error(ctx, "write", path);
@@ -115,4 +135,38 @@ void kj_file_abandon(kj_out_file *file)
     free(file->temp);
     free(file->path);
     *file = (kj_out_file){.fd = -1};
+}
+
+kjit_status kj_file_get(kjit_context *ctx, const char *path, char **text, size_t *size)
+{
+    enum { PIECE = 1 << 16 };
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return kj_file_error(ctx, "read", path);
+    struct stat st;
+    size_t used = 0,
+           room = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? (size_t)st.st_size + 1 : PIECE;
+    char *data = malloc(room);
+    int64_t got = 0;
+    while (data && (got = kj_file_read(fd, data + used, room - used)) > 0) {
+        used += (size_t)got;
+        if (used < room)
+            continue;
+        char *more = realloc(data, room += room / 2 + PIECE);
+        if (!more)
+            free(data);
+        data = more;
+    }
+    kjit_status status = !data     ? kj_no_memory(ctx)
+                         : got < 0 ? kj_file_error(ctx, "read", path)
+                                   : KJIT_OK;
+    close(fd);
+    if (status != KJIT_OK) {
+        free(data);
+        return status;
+    }
+    data[used] = '\0'; /* less than room */
+    *text = data;
+    *size = used;
+    return KJIT_OK;
 }

@@ -12,6 +12,8 @@ typedef struct kj_out_file {
 
 /* KJIT_IO: "cannot read 'x.npy': " and errno's sentence. */
 kjit_status kj_file_error(kjit_context *ctx, const char *what, const char *path);
+/* What is known of a target before it is written: KJIT_IO where that cannot be. */
+kjit_status kj_file_target(kjit_context *ctx, const char *path);
 kjit_status kj_file_begin(kjit_context *ctx, const char *path, kj_out_file *file);
 kjit_status kj_file_write(kjit_context *ctx, kj_out_file *file, const void *data, size_t size);
 kjit_status kj_file_commit(kjit_context *ctx, kj_out_file *file);
@@ -19,14 +21,49 @@ void kj_file_abandon(kj_out_file *file);
 
 /* Reads exactly size bytes; returns how many there were, or -1 with errno. */
 int64_t kj_file_read(int fd, void *data, size_t size);
+/* The whole file, of a pipe all that comes, and a NUL behind it; *text is for free(). */
+kjit_status kj_file_get(kjit_context *ctx, const char *path, char **text, size_t *size);
+
+/* ---- Kinds of files (formats.c) ---- */
+
+/* What is wanted of a file. */
+typedef struct kj_load {
+    kjit_context *ctx;
+    const char *path,
+        *name;      /* name: the array's or column's in the file; NULL: the only one, or all */
+    kj_dtype dtype; /* KJ_VOID: as in the file */
+    const kj_aggregate *of; /* what dtype is; NULL: a scalar */
+} kj_load;
+
+/* An array on its way into a file, in host memory. */
+typedef struct kj_named {
+    const char *name; /* or NULL */
+    kjit_array *array;
+} kj_named;
+
+typedef struct kj_save {
+    kjit_context *ctx;
+    const char *path;
+    const kj_named *arrays; /* [n] */
+    int n;
+    double low, high; /* of floats that become pictures: what is black, and what white */
+} kj_save;
 
 bool kj_ends_with(const char *path, const char *end); /* whatever the case of its letters */
 kjit_status kj_file_kind(kjit_context *ctx, const char *path); /* is it one arrays are saved by? */
-/* record: what its elements are to be, or NULL: a file of numbers. */
-kjit_status kj_npy_load(kjit_context *ctx, const char *path, const kj_aggregate *record,
-                        kjit_array **out);
-kjit_status kj_npy_save(kjit_array *host, const char *path);
-kjit_status kj_png_load(kjit_context *ctx, const char *path, kjit_array **out);
-kjit_status kj_png_save(kjit_array *host, const char *path);
+bool kj_file_is_untyped(const char *path); /* its numbers take the type that is wanted */
+
+/* ---- The kinds ---- */
+
+kjit_status kj_npy_load(const kj_load *q, kjit_array **out);
+kjit_status kj_npy_save(const kj_save *q);
+kjit_status kj_png_load(const kj_load *q, kjit_array **out);
+kjit_status kj_png_save(const kj_save *q);
+kjit_status kj_pnm_load(const kj_load *q, kjit_array **out);
+kjit_status kj_pnm_save(const kj_save *q);
+kjit_status kj_pfm_load(const kj_load *q, kjit_array **out);
+kjit_status kj_pfm_save(const kj_save *q);
+kjit_status kj_table_load(const kj_load *q, kjit_array **out);
+kjit_status kj_table_save(const kj_save *q);
 
 #endif

@@ -301,16 +301,15 @@ static kjit_status read_elements(kjit_context *ctx, const char *path, int fd, co
     return KJIT_OK;
 }
 
-kjit_status kj_npy_load(kjit_context *ctx, const char *path, const kj_aggregate *record,
-                        kjit_array **out)
+kjit_status kj_npy_load(const kj_load *q, kjit_array **out)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(q->path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return kj_file_error(ctx, "read", path);
-    header h = {.records.of = record};
-    kjit_status status = read_header(ctx, path, fd, &h);
+        return kj_file_error(q->ctx, "read", q->path);
+    header h = {.records.of = kj_is_record(q->of) ? q->of : NULL};
+    kjit_status status = read_header(q->ctx, q->path, fd, &h);
     if (status == KJIT_OK)
-        status = read_elements(ctx, path, fd, &h, out);
+        status = read_elements(q->ctx, q->path, fd, &h, out);
     kj_npy_records_free(&h.records);
     close(fd);
     return status;
@@ -417,9 +416,11 @@ static kjit_status write_elements(kjit_context *ctx, kj_out_file *file, const kj
     return status;
 }
 
-kjit_status kj_npy_save(kjit_array *a, const char *path)
+kjit_status kj_npy_save(const kj_save *q)
 {
-    kjit_context *ctx = a->ctx;
+    kjit_context *ctx = q->ctx;
+    const char *path = q->path;
+    const kjit_array *a = q->arrays[0].array;
     kj_text head = {0};
     kj_out_file file;
     write_header(&head, a);

@@ -1,16 +1,15 @@
-/* PNG pictures: 8-bit grey [h, w] and RGB [h, w, 3] in and out, by libpng.
+/* PNG pictures of 8 and 16 bits in and out, by libpng.
  *
  * libpng reports errors by longjmp: each of its calls is made in a small function that sets the
  * landing place and holds nothing but what its caller frees. */
 #include <errno.h>
-#include <math.h>
 #include <png.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "io/file.h"
+#include "io/picture.h"
 
 /* What libpng's callbacks reach. */
 typedef struct picture {
@@ -20,6 +19,11 @@ typedef struct picture {
     kjit_status status; /* of a callback of ours that failed */
     char message[160];
 } picture;
+
+typedef struct pixels {
+    uint32_t width, height;
+    int channels, depth;
+} geometry;
 
 static void on_error(png_structp png, png_const_charp message)
 {
@@ -66,9 +70,15 @@ static void read_header(png_structp png, png_infop info, FILE *file)
         png_error(png, "the file is too short for its width and height");
 }
 
-/* Everything becomes 8-bit grey or RGB. False after an error. */
-static bool read_info(png_structp png, png_infop info, FILE *file, uint32_t *width,
-                      uint32_t *height, int *channels)
+/* 16 bits in this machine's order. */
+static void swap_words(png_structp png)
+{
+    if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
+        png_set_swap(png);
+}
+
+/* Grey or RGB of 8 or 16 bits, with alpha where the file has it. False after an error. */
+static bool read_info(png_structp png, png_infop info, FILE *file, geometry *made)
 {
     if (setjmp(png_jmpbuf(png)))
         return false;
@@ -78,13 +88,15 @@ static bool read_info(png_structp png, png_infop info, FILE *file, uint32_t *wid
         png_set_palette_to_rgb(png);
     if (type == PNG_COLOR_TYPE_GRAY)
         png_set_expand_gray_1_2_4_to_8(png);
-    png_set_scale_16(png);
-    png_set_strip_alpha(png);
+    if (png_get_valid(png, info, PNG_INFO_tRNS))
+        png_set_tRNS_to_alpha(png);
+    swap_words(png);
     png_set_interlace_handling(png);
     png_read_update_info(png, info);
-    *width = png_get_image_width(png, info);
-    *height = png_get_image_height(png, info);
-    *channels = png_get_channels(png, info);
+    *made = (geometry){.width = png_get_image_width(png, info),
+                       .height = png_get_image_height(png, info),
+                       .channels = png_get_channels(png, info),
+                       .depth = png_get_bit_depth(png, info)};
     return true;
 }
 
@@ -100,22 +112,19 @@ static bool read_rows(png_structp png, png_bytepp rows)
 static kjit_status read_picture(picture *p, png_structp png, png_infop info, FILE *file,
                                 kjit_array **out)
 {
-    uint32_t width, height;
-    int channels;
+    geometry is;
     kjit_array *a;
-    if (!read_info(png, info, file, &width, &height, &channels))
+    if (!read_info(png, info, file, &is))
         return failed(p, "read");
-    int64_t shape[3] = {height, width, channels};
-    kjit_status status =
-        kjit_array_create(p->ctx, KJIT_U8, channels == 1 ? 2 : 3, shape, 'C', KJIT_HOST, &a);
+    kjit_status status = kj_picture_new(p->ctx, is.depth, is.height, is.width, is.channels, &a);
     if (status != KJIT_OK)
         return status;
-    png_bytep *rows = calloc(height, sizeof *rows);
+    png_bytep *rows = calloc(is.height, sizeof *rows);
     if (!rows) {
         kjit_array_free(a);
         return kj_no_memory(p->ctx);
     }
-    for (uint32_t i = 0; i < height; i++)
+    for (uint32_t i = 0; i < is.height; i++)
         rows[i] = (png_bytep)a->data + (int64_t)i * a->strides[0];
     bool done = read_rows(png, rows);
     free(rows);
@@ -127,15 +136,15 @@ static kjit_status read_picture(picture *p, png_structp png, png_infop info, FIL
     return KJIT_OK;
 }
 
-kjit_status kj_png_load(kjit_context *ctx, const char *path, kjit_array **out)
+kjit_status kj_png_load(const kj_load *q, kjit_array **out)
 {
-    picture p = {.ctx = ctx, .path = path};
-    FILE *file = fopen(path, "rbe");
+    picture p = {.ctx = q->ctx, .path = q->path};
+    FILE *file = fopen(q->path, "rbe");
     if (!file)
-        return kj_file_error(ctx, "read", path);
+        return kj_file_error(q->ctx, "read", q->path);
     png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &p, on_error, on_warning);
     png_infop info = png ? png_create_info_struct(png) : NULL;
-    kjit_status status = info ? read_picture(&p, png, info, file, out) : kj_no_memory(ctx);
+    kjit_status status = info ? read_picture(&p, png, info, file, out) : kj_no_memory(q->ctx);
     png_destroy_read_struct(png ? &png : NULL, info ? &info : NULL, NULL);
     fclose(file);
     return status;
@@ -158,14 +167,18 @@ static void on_flush(png_structp png)
 
 static bool write_rows(png_structp png, png_infop info, picture *p, const kjit_array *a)
 {
+    static const int types[] = {0, PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA,
+                                PNG_COLOR_TYPE_RGB, PNG_COLOR_TYPE_RGB_ALPHA};
     if (setjmp(png_jmpbuf(png)))
         return false;
     png_set_write_fn(png, p, on_write, on_flush);
     take_any_size(png);
-    png_set_IHDR(png, info, (png_uint_32)a->shape[1], (png_uint_32)a->shape[0], 8,
-                 a->ndim == 2 ? PNG_COLOR_TYPE_GRAY : PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,
+    png_set_IHDR(png, info, (png_uint_32)a->shape[1], (png_uint_32)a->shape[0],
+                 a->dtype == KJIT_U16 ? 16 : 8, types[kj_picture_channels(a)], PNG_INTERLACE_NONE,
                  PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     png_write_info(png, info);
+    if (a->dtype == KJIT_U16)
+        swap_words(png);
     for (int64_t i = 0; i < a->shape[0]; i++)
         png_write_row(png, (png_const_bytep)a->data + i * a->strides[0]);
     png_write_end(png, NULL);
@@ -192,75 +205,13 @@ static kjit_status write_picture(const kjit_array *a, const char *path)
     return status;
 }
 
-static double real_at(const kjit_array *a, int64_t i, int64_t j)
+kjit_status kj_png_save(const kj_save *q)
 {
-    const char *at = a->data + i * a->strides[0] + j * a->strides[1];
-    return kj_value_read(at, (kj_dtype)a->dtype, 0).f;
-}
-
-/* Floats and bools to grey: the least finite value is black, the largest white; NaN is black. */
-static void shade(const kjit_array *a, kjit_array *grey)
-{
-    bool real = a->dtype != KJIT_BOOL;
-    double low = INFINITY, high = -INFINITY;
-    for (int64_t i = 0; real && i < a->shape[0]; i++) {
-        for (int64_t j = 0; j < a->shape[1]; j++) {
-            double v = real_at(a, i, j);
-            if (isfinite(v)) {
-                low = v < low ? v : low;
-                high = v > high ? v : high;
-            }
-        }
-    }
-    for (int64_t i = 0; i < a->shape[0]; i++) {
-        for (int64_t j = 0; j < a->shape[1]; j++) {
-            unsigned char *pixel = (unsigned char *)grey->data + i * grey->strides[0] + j;
-            if (!real) {
-                *pixel = a->data[i * a->strides[0] + j * a->strides[1]] ? 255 : 0;
-                continue;
-            }
-            /* halves: the range may overflow */
-            double t = (real_at(a, i, j) / 2 - low / 2) / (high / 2 - low / 2);
-            *pixel = (unsigned char)(t > 0 ? (t < 1 ? t * 255 + 0.5 : 255) : 0);
-        }
-    }
-}
-
-/* The same picture whatever the program has set for its thread. */
-static void shade_alike(const kjit_array *a, kjit_array *dense)
-{
-    kj_float_env env = kj_float_enter();
-    shade(a, dense);
-    kj_float_leave(env);
-}
-
-kjit_status kj_png_save(kjit_array *a, const char *path)
-{
-    kjit_context *ctx = a->ctx;
-    bool shaded = kj_is_float((kj_dtype)a->dtype) || a->dtype == KJIT_BOOL;
-    char text[KJ_SHAPE_TEXT];
-    kj_shape_text(a->ndim, a->shape, text);
-    if (shaded ? a->ndim != 2
-               : a->dtype != KJIT_U8 || !(a->ndim == 2 || (a->ndim == 3 && a->shape[2] == 3)))
-        return kj_fail(
-            ctx, KJIT_TYPE,
-            "cannot save %s of shape %s as a picture: it takes u8 (h, w) or (h, w, 3), or "
-            "floats or bool (h, w), which become shades of grey",
-            kj_dtype_name(a->ctx, a->dtype), text);
-    if (a->size == 0 || a->shape[0] > INT32_MAX || a->shape[1] > INT32_MAX)
-        return kj_fail(ctx, KJIT_SHAPE, "cannot save shape %s as a picture", text);
-    if (!shaded && a->layout == KJ_LAYOUT_C)
-        return write_picture(a, path);
-    kjit_array *dense;
-    kjit_status status = kj_array_create(ctx, KJIT_U8, a->ndim, a->shape, 'C', KJIT_HOST, &dense);
+    kjit_array *pixels;
+    kjit_status status = kj_picture_of(q, "PNG", 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4, &pixels);
     if (status != KJIT_OK)
         return status;
-    if (shaded)
-        shade_alike(a, dense);
-    else
-        status = kjit_copy(dense, a, NULL);
-    if (status == KJIT_OK)
-        status = write_picture(dense, path);
-    kjit_array_free(dense);
+    status = write_picture(pixels, q->path);
+    kjit_array_free(pixels);
     return status;
 }

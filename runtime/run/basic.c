@@ -31,13 +31,10 @@ bool kj_run_print(kj_run *r, kj_rcall *c, kj_rvalue *out)
         return false;
     kj_text t = {0};
     bool ok = true;
-    const kj_expr *e = c->args_expr;
-    for (int i = 0; ok && i < c->nrest; i++, e = e->next) {
-        while (e->keyword)
-            e = e->next;
+    for (int i = 0; ok && i < c->nrest; i++) {
         if (i > 0)
             kj_text_add(&t, sep, sep_len);
-        ok = kj_run_put_value(r, e->span, &t, c->rest[i], false);
+        ok = kj_run_put_value(r, c->rest_exprs[i]->span, &t, c->rest[i], false);
     }
     kj_text_add(&t, end, end_len);
     if (ok && t.failed)

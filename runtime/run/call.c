@@ -181,6 +181,11 @@ static bool bind_rest(kj_run *r, kj_rcall *c, const kj_expr *e, kj_rvalue v)
     if (!rest)
         return kj_run_no_memory(r, e->span);
     c->rest = rest;
+    const kj_expr **exprs = realloc(c->rest_exprs, (size_t)(c->nrest + 1) * sizeof *exprs);
+    if (!exprs)
+        return kj_run_no_memory(r, e->span);
+    c->rest_exprs = exprs;
+    c->rest_exprs[c->nrest] = e;
     c->rest[c->nrest++] = v;
     return true;
 }
@@ -189,7 +194,7 @@ static bool bind_argument(kj_run *r, kj_rcall *c, const kj_run_signature *s, con
 {
     kj_rvalue v;
     int i = e->keyword ? kj_run_parameter_named(s, e->keyword) : -1;
-    if (e->keyword && i < 0)
+    if (e->keyword && i < 0 && !s->named_rest)
         return no_such_parameter(r, c, e);
     bool function =
         (c->id == KJ_RUN_REDUCE || c->id == KJ_RUN_SCAN) && (e->keyword ? i == 0 : !c->given[0]);
@@ -204,6 +209,8 @@ static bool bind_argument(kj_run *r, kj_rcall *c, const kj_run_signature *s, con
         return kj_run_fail(r, KJIT_TYPE, e->span, "this call gives no value");
     if (!e->keyword)
         i = next_place(s, c, v);
+    if (e->keyword && i < 0)
+        return bind_rest(r, c, e, v);
     if (i < 0) {
         kj_run_fail(r, KJIT_TYPE, e->span, "too many arguments");
         return kj_run_hint(r, "%s%s", plain_name(c), kj_run_builtins[c->id].signature);
@@ -256,6 +263,7 @@ static bool call_builtin(kj_run *r, const kj_expr *e, int id, kj_rvalue self, kj
     for (int i = 0; ok && i < c.nrest; i++)
         kj_run_drop(&c.rest[i]);
     free(c.rest);
+    free(c.rest_exprs);
     return ok;
 }
 

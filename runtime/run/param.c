@@ -4,6 +4,7 @@
 #include "run/run.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* "name=value" of the options: is it this name's? Returns the value. */
@@ -62,6 +63,50 @@ static bool unknown_name(kj_run *r, const char *option, size_t len, bool params_
     return false;
 }
 
+/* Where an array goes: "file", or of pictures "file,low=0,high=100". */
+typedef struct target {
+    char *path; /* to be freed */
+    kjit_save_options how;
+} target;
+
+/* Takes ",name=number" from the end of a text. */
+static bool take_number(char *text, const char *name, double *out)
+{
+    char *comma = strrchr(text, ','), *end;
+    size_t n = strlen(name);
+    if (!comma || strncmp(comma + 1, name, n) != 0 || comma[n + 1] != '=')
+        return false;
+    double v = kj_strtod(comma + n + 2, &end);
+    if (end == comma + n + 2 || *end)
+        return false;
+    *out = v;
+    *comma = '\0';
+    return true;
+}
+
+static bool take_target(kj_run *r, const char *text, target *out)
+{
+    *out = (target){.path = strdup(text), .how.high = 1};
+    if (!out->path)
+        return kj_run_no_memory(r, kj_run_nowhere);
+    while (take_number(out->path, "low", &out->how.low) ||
+           take_number(out->path, "high", &out->how.high))
+        continue;
+    return true;
+}
+
+/* What can be known before the run, which may take hours. */
+static bool check_target(kj_run *r, const char *text)
+{
+    target t;
+    if (!take_target(r, text, &t))
+        return false;
+    bool ok = kj_run_check(r, kj_file_kind(r->ctx, t.path), kj_run_nowhere) &&
+              kj_run_check(r, kj_file_target(r->ctx, t.path), kj_run_nowhere);
+    free(t.path);
+    return ok;
+}
+
 /* Each option is name=something with a name the block has; a file is of a kind arrays go to. */
 static bool check_names(kj_run *r, const char *const *options, int n, bool params_only)
 {
@@ -80,7 +125,7 @@ static bool check_names(kj_run *r, const char *const *options, int n, bool param
         }
         if (!found)
             return unknown_name(r, options[i], (size_t)(equals - options[i]), params_only);
-        if (!params_only && !kj_run_check(r, kj_file_kind(r->ctx, equals + 1), kj_run_nowhere))
+        if (!params_only && !check_target(r, equals + 1))
             return false;
     }
     return true;
@@ -171,16 +216,16 @@ static bool kind_of_type(const kj_run *r, const kj_type_ref *type, kj_rkind *out
     return true;
 }
 
-/* A file of records is read as the type that the param is declared with. */
+/* A file of records is read as the type that the param is declared with, and a table, whose numbers have none. */
 static bool load_override(kj_run *r, const kj_type_ref *type, const char *path, kj_rvalue *out)
 {
     kjit_array *a = NULL;
     const kj_aggregate *of =
         type && type->name ? kj_record_named(r->program, r->file, type->name) : NULL;
-    return kj_run_check(r,
-                        of ? kjit_array_load_records(r->ctx, path, (kjit_dtype)of->type, &a)
-                           : kjit_array_load(r->ctx, path, &a),
-                        kj_run_nowhere) &&
+    kj_dtype scalar = type && type->name && !of ? (kj_dtype)kj_run_type(r, type->name) : KJ_VOID;
+    bool typed = of || (scalar != KJ_VOID && kj_file_is_untyped(path));
+    kjit_load_options how = {.as_dtype = typed, .dtype = (kjit_dtype)(of ? of->type : scalar)};
+    return kj_run_check(r, kjit_array_load_with(r->ctx, path, &how, &a), kj_run_nowhere) &&
            kj_run_array(r, kj_run_nowhere, a, out);
 }
 
@@ -239,7 +284,13 @@ static bool save_one(kj_run *r, const char *option)
         if (v.kind != KJ_R_ARRAY)
             return kj_run_fail(r, KJIT_INVALID, kj_run_nowhere, "'%s' is %s: only arrays are saved",
                                r->names[i].name, kj_run_kind_name(v));
-        return kj_run_check(r, kjit_array_save(v.u.object->u.array, path), kj_run_nowhere);
+        target t;
+        if (!take_target(r, path, &t))
+            return false;
+        const kjit_named_array a = {.name = r->names[i].name, .array = v.u.object->u.array};
+        bool ok = kj_run_check(r, kjit_arrays_save(r->ctx, t.path, &a, 1, &t.how), kj_run_nowhere);
+        free(t.path);
+        return ok;
     }
     return kj_run_fail(r, KJIT_INVALID, kj_run_nowhere,
                        "'%s': the run ended before it was declared", option);

@@ -1,6 +1,8 @@
 /* Files, and copies between host and device. In: paths and arrays; out: arrays. */
 #include "run/run.h"
 
+#include <stdlib.h>
+
 static kjit_array *array_of(kj_rvalue v)
 {
     return v.u.object->u.array;
@@ -40,24 +42,50 @@ bool kj_run_load_file(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     const char *path;
     kjit_array *a = NULL;
-    kjit_dtype dtype = KJIT_F32;
+    kjit_load_options how = {.as_dtype = c->given[1]};
     if (!may_use_files(r, c) || !kj_run_arg_text(r, c, 0, &path) ||
-        !kj_run_arg_dtype(r, c, 1, &dtype))
+        !kj_run_arg_dtype(r, c, 1, &how.dtype) ||
+        (c->given[2] && !kj_run_arg_text(r, c, 2, &how.name)))
         return false;
-    return kj_run_check(r,
-                        c->given[1] ? kjit_array_load_records(r->ctx, path, dtype, &a)
-                                    : kjit_array_load(r->ctx, path, &a),
-                        c->span) &&
+    return kj_run_check(r, kjit_array_load_with(r->ctx, path, &how, &a), c->span) &&
            kj_run_array(r, c->span, a, out);
+}
+
+/* Positions of save's parameters behind those that take the arrays. */
+enum { SAVE_LOW = 3, SAVE_HIGH = 4 };
+
+/* What save was given to write, by name or without. */
+static bool arrays_to_save(kj_run *r, const kj_rcall *c, kjit_named_array *arrays)
+{
+    for (int i = 0; i < c->nrest; i++) {
+        const kj_expr *e = c->rest_exprs[i];
+        if (c->rest[i].kind != KJ_R_ARRAY)
+            return kj_run_fail(r, KJIT_TYPE, e->span, "save writes arrays, not %s",
+                               kj_run_kind_name(c->rest[i]));
+        arrays[i] = (kjit_named_array){.name = e->keyword, .array = array_of(c->rest[i])};
+    }
+    if (c->nrest > 0)
+        return true;
+    kj_run_fail(r, KJIT_TYPE, c->span, "save needs an array");
+    return kj_run_hint(r, "save%s", kj_run_builtins[c->id].signature);
 }
 
 bool kj_run_save_file(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     const char *path;
-    kjit_array *a;
+    kjit_save_options how = {.low = 0, .high = 1};
     *out = kj_run_none();
-    return may_use_files(r, c) && kj_run_arg_text(r, c, 0, &path) &&
-           kj_run_arg_array(r, c, 1, &a) && kj_run_check(r, kjit_array_save(a, path), c->span);
+    if (!may_use_files(r, c) || !kj_run_arg_text(r, c, 0, &path) ||
+        (c->given[SAVE_LOW] && !kj_run_arg_float(r, c, SAVE_LOW, &how.low)) ||
+        (c->given[SAVE_HIGH] && !kj_run_arg_float(r, c, SAVE_HIGH, &how.high)))
+        return false;
+    kjit_named_array *arrays = calloc((size_t)c->nrest + 1, sizeof *arrays);
+    if (!arrays)
+        return kj_run_no_memory(r, c->span);
+    bool ok = arrays_to_save(r, c, arrays) &&
+              kj_run_check(r, kjit_arrays_save(r->ctx, path, arrays, c->nrest, &how), c->span);
+    free(arrays);
+    return ok;
 }
 
 bool kj_run_to_device(kj_run *r, kj_rcall *c, kj_rvalue *out)

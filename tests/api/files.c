@@ -246,7 +246,7 @@ static void test_write_errors(void **state)
     kjit_array *a = wrap(data, KJIT_F32, 1, SHAPE(4)), *b;
     int before = (path_of(""), count_files());
     FAILS(kjit_array_save(a, path_of("no/such/x.npy")), KJIT_IO, "No such file");
-    FAILS(kjit_array_save(a, path_of("x.txt")), KJIT_INVALID, ".npy or .png");
+    FAILS(kjit_array_save(a, path_of("x.dat")), KJIT_INVALID, ".npy, .csv");
     FAILS(kjit_array_save(a, "/dev/full.npy/x.npy"), KJIT_IO, "cannot write");
     assert_int_equal(mkdir(path_of("dir.npy"), 0700), 0);
     FAILS(kjit_array_save(a, path_of("dir.npy")), KJIT_IO, "not a regular file");
@@ -344,17 +344,21 @@ static void test_png_shades(void **state)
     real[4] = real[5] - real[5]; /* NaN */
     const struct {
         kjit_array *a;
+        double low, high;
         size_t n;
         unsigned char expected[6];
     } cases[] = {
-        {wrap(real, KJIT_F32, 2, SHAPE(2, 3)), 6, {0, 64, 128, 255, 0, 255}},
-        {wrap(wide, KJIT_F64, 2, SHAPE(2, 2)), 4, {0, 255, 128, 128}},
-        {wrap(real, KJIT_F32, 2, SHAPE(1, 1)), 1, {0}},
-        {wrap(truth, KJIT_BOOL, 2, SHAPE(1, 2)), 2, {0, 255}},
+        {wrap(real, KJIT_F32, 2, SHAPE(2, 3)), -1, 3, 6, {0, 64, 128, 255, 0, 255}},
+        {wrap(real, KJIT_F32, 2, SHAPE(2, 3)), 3, -1, 6, {255, 191, 128, 0, 0, 0}},
+        {wrap(real, KJIT_F32, 3, SHAPE(1, 2, 3)), 0, 0, 6, {0, 0, 255, 255, 0, 255}},
+        {wrap(wide, KJIT_F64, 2, SHAPE(2, 2)), -1.7e308, 1.7e308, 4, {0, 255, 128, 128}},
+        {wrap(truth, KJIT_BOOL, 2, SHAPE(1, 2)), 0, 9, 2, {0, 255}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         kjit_array *b;
-        OK(kjit_array_save(cases[i].a, path_of("shade.png")));
+        const kjit_save_options how = {.low = cases[i].low, .high = cases[i].high};
+        OK(kjit_arrays_save(ctx, path_of("shade.png"), &(kjit_named_array){.array = cases[i].a}, 1,
+                            &how));
         OK(kjit_array_load(ctx, path_of("shade.png"), &b));
         assert_memory_equal(kjit_array_data(b), cases[i].expected, cases[i].n);
         kjit_array_free(b);
@@ -366,10 +370,10 @@ static void test_png_refused(void **state)
 {
     (void)state;
     kjit_array *a = create(KJIT_I32, 2, SHAPE(2, 2), 'C');
-    FAILS(kjit_array_save(a, path_of("no.png")), KJIT_TYPE, "u8 (h, w)");
+    FAILS(kjit_array_save(a, path_of("no.png")), KJIT_TYPE, "a picture is [h, w], [h, w, 2]");
     kjit_array_free(a);
-    a = create(KJIT_U8, 3, SHAPE(2, 2, 4), 'C');
-    FAILS(kjit_array_save(a, path_of("no.png")), KJIT_TYPE, "(2, 2, 4)");
+    a = create(KJIT_U8, 3, SHAPE(2, 2, 5), 'C');
+    FAILS(kjit_array_save(a, path_of("no.png")), KJIT_TYPE, "(2, 2, 5)");
     kjit_array_free(a);
     a = create(KJIT_U8, 2, SHAPE(2, 0), 'C');
     FAILS(kjit_array_save(a, path_of("no.png")), KJIT_SHAPE, "(2, 0)");
@@ -389,13 +393,13 @@ static const char *hex_file(const char *name, const char *digits)
     return path_of(name);
 }
 
-/* Pictures of 2 by 2 of the kinds that become grey or RGB. */
+/* Pictures of 2 by 2 of the kinds that there are. */
 static void test_png_kinds(void **state)
 {
     (void)state;
     static const struct {
         int ndim;
-        unsigned char expected[12];
+        unsigned char expected[16];
         const char *file;
     } kinds[] = {
         {/* 1-bit grey */ 2,
@@ -404,17 +408,17 @@ static void test_png_kinds(void **state)
          "0606800"
          "00014400c13a7a1c560000000049454e44ae426082"},
         {/* 16-bit grey */ 2,
-         {18, 86, 255, 0},
+         {0x34, 0x12, 0x78, 0x56, 0xff, 0xff, 0, 0},
          "89504e470d0a1a0a0000000d4948445200000002000000021000000000074d8ebb0000001249444154789c631"
          "03209ab"
          "60f8ff9f8101000e6f0313beadcff30000000049454e44ae426082"},
-        {/* grey and alpha */ 2,
-         {97, 99, 101, 103},
+        {/* grey and alpha */ 3,
+         {97, 98, 99, 100, 101, 102, 103, 104},
          "89504e470d0a1a0a0000000d4948445200000002000000020804000000d8bfc5af0000001249444154789c634"
          "84c4a4e"
          "61484d4bcf00000f8c0325a64f0d9e0000000049454e44ae426082"},
         {/* RGBA, interlaced */ 3,
-         {97, 98, 99, 101, 102, 103, 105, 106, 107, 109, 110, 111},
+         {97, 98, 99, 100, 101, 102, 103, 104, 105, 106, 107, 108, 109, 110, 111, 112},
          "89504e470d0a1a0a0000000d494844520000000200000002080600000105b13db20000001b49444154789c634"
          "84c4a4e"
          "61484d4bcf60c8cccacec9cdcb2f00003af10689377f01b70000000049454e44ae426082"},
@@ -423,12 +427,19 @@ static void test_png_kinds(void **state)
          "89504e470d0a1a0a0000000d494844520000000200000002010300000048789f6700000006504c54450a141e2"
          "8323cd5"
          "1bb4e90000000c49444154789c637060680000014400c13a7a1c560000000049454e44ae426082"},
+        {/* palette with a colour that is transparent */ 3,
+         {10, 20, 30, 255, 40, 50, 60, 0, 40, 50, 60, 0, 10, 20, 30, 255},
+         "89504e470d0a1a0a0000000d494844520000000200000002010300000048789f6700000006504c54450a141e2"
+         "8323cd5"
+         "1bb4e90000000274524e53ff00e5b7304a0000000c49444154789c637060680000014400c13a7a1c560000000"
+         "049454e44ae426082"},
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         kjit_array *a;
         OK(kjit_array_load(ctx, hex_file("kind.png", kinds[i].file), &a));
         assert_int_equal(kjit_array_ndim(a), kinds[i].ndim);
-        assert_memory_equal(kjit_array_data(a), kinds[i].expected, (size_t)kjit_array_size(a));
+        assert_memory_equal(kjit_array_data(a), kinds[i].expected,
+                            (size_t)kjit_array_size(a) * kjit_dtype_size(kjit_array_dtype(a)));
         kjit_array_free(a);
     }
 }

@@ -12,7 +12,7 @@ static bool check_keywords(kj_sema *s, const kj_expr *call, const char *called,
 {
     kj_run_signature known = kj_run_signature_of(signature);
     for (const kj_expr *arg = call->u.call.args; arg; arg = arg->next) {
-        if (!arg->keyword || kj_run_parameter_named(&known, arg->keyword) >= 0)
+        if (!arg->keyword || known.named_rest || kj_run_parameter_named(&known, arg->keyword) >= 0)
             continue;
         kj_message *m = kj_sema_error(s, arg->keyword_span, KJ_RULE_KEYWORD,
                                       "'%s' has no parameter '%s'", called, arg->keyword);

@@ -170,6 +170,7 @@ typedef struct kj_rcall {
     kj_span spans[KJ_RUN_MAX_PARAMS];
     bool given[KJ_RUN_MAX_PARAMS];
     kj_rvalue *rest; /* of a parameter `name...` */
+    const kj_expr **rest_exprs;
     int nrest;
 } kj_rcall;
 

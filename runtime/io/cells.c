@@ -1,0 +1,224 @@
+/* Tables as text, as programs write them: RFC 4180's quotes, and the separators, comments and names of missing values
+ * that NumPy and pandas take. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/cells.h"
+
+static bool is_blank(const kj_cells *c)
+{
+    return c->at < c->end && (*c->at == ' ' || (*c->at == '\t' && c->separator != '\t'));
+}
+
+static bool ends_line(const kj_cells *c)
+{
+    return c->at == c->end || *c->at == '\n' || *c->at == '\r';
+}
+
+static bool ends_cell(const kj_cells *c)
+{
+    return ends_line(c) || (c->separator == ' ' ? is_blank(c) : *c->at == c->separator);
+}
+
+static void skip_blanks(kj_cells *c)
+{
+    while (is_blank(c))
+        c->at++;
+}
+
+static void skip_line(kj_cells *c)
+{
+    while (!ends_line(c))
+        c->at++;
+}
+
+/* "\n", "\r\n" or "\r". */
+static void take_line_end(kj_cells *c)
+{
+    if (c->at == c->end)
+        return;
+    if (*c->at++ == '\r' && c->at < c->end && *c->at == '\n')
+        c->at++;
+    c->ended++;
+}
+
+/* Lines without cells. */
+static void skip_to_row(kj_cells *c)
+{
+    while (c->at < c->end) {
+        const char *start = c->at;
+        skip_blanks(c);
+        if (c->at < c->end && *c->at == '#')
+            skip_line(c);
+        if (!ends_line(c)) {
+            c->at = start;
+            return;
+        }
+        take_line_end(c);
+    }
+}
+
+/* The opening quote is taken. A quote within is written twice. */
+static void take_quoted(kj_cells *c, kj_cell *out)
+{
+    out->text = c->at;
+    for (; c->at < c->end; c->at++) {
+        c->ended += *c->at == '\n';
+        if (*c->at != '"')
+            continue;
+        if (c->at + 1 == c->end || c->at[1] != '"')
+            break;
+        c->at++;
+    }
+    out->n = (size_t)(c->at - out->text);
+    out->quoted = true;
+    while (!ends_cell(c)) /* the quote, and what should not be behind it */
+        c->at++;
+}
+
+static void take_plain(kj_cells *c, kj_cell *out)
+{
+    out->text = c->at;
+    while (!ends_cell(c))
+        c->at++;
+    out->n = (size_t)(c->at - out->text);
+    while (out->n > 0 && (out->text[out->n - 1] == ' ' || out->text[out->n - 1] == '\t'))
+        out->n--;
+}
+
+bool kj_cells_next(kj_cells *c, kj_cell *out)
+{
+    if (!c->inside) {
+        skip_to_row(c);
+        if (c->at == c->end)
+            return false;
+    }
+    *out = (kj_cell){.n = 0};
+    c->line = c->ended + 1;
+    skip_blanks(c);
+    if (c->at < c->end && *c->at == '"') {
+        c->at++;
+        take_quoted(c, out);
+    } else {
+        take_plain(c, out);
+    }
+    skip_blanks(c);
+    out->last = ends_line(c);
+    c->inside = !out->last;
+    if (out->last)
+        take_line_end(c);
+    else if (c->separator != ' ')
+        c->at++;
+    return true;
+}
+
+kj_cells kj_cells_of(const char *text, size_t size, char separator)
+{
+    static const char bom[] = "\xef\xbb\xbf", candidates[] = ",;\t";
+    size_t skipped = size >= 3 && memcmp(text, bom, 3) == 0 ? 3 : 0;
+    kj_cells c = {.at = text + skipped, .end = text + size, .separator = separator};
+    if (separator)
+        return c;
+    kj_cells row = c;
+    int counts[3] = {0}, most = 0;
+    skip_to_row(&row);
+    for (bool quoted = false; row.at < row.end && (quoted || !ends_line(&row)); row.at++) {
+        const char *is = memchr(candidates, *row.at, 3);
+        quoted ^= *row.at == '"';
+        if (is && !quoted)
+            counts[is - candidates]++;
+    }
+    for (int i = 1; i < 3; i++)
+        most = counts[i] > counts[most] ? i : most;
+    c.separator = candidates[most];
+    return c;
+}
+
+/* ---- What a cell holds ---- */
+
+static bool is_one_of(const kj_cell *cell, const char *const *words, int n)
+{
+    for (int i = 0; i < n; i++) {
+        size_t j = 0;
+        while (j < cell->n && words[i][j] && kj_to_lower(cell->text[j]) == words[i][j])
+            j++;
+        if (j == cell->n && !words[i][j])
+            return true;
+    }
+    return false;
+}
+
+static bool take_bool(const kj_cell *cell, bool *out)
+{
+    static const char *const words[] = {"true"};
+    static const char *const others[] = {"false"};
+    *out = is_one_of(cell, words, 1);
+    return *out || is_one_of(cell, others, 1);
+}
+
+static bool is_missing(const kj_cell *cell)
+{
+    static const char *const words[] = {"", "na", "n/a", "nan", "null", "none"};
+    return is_one_of(cell, words, sizeof words / sizeof *words);
+}
+
+/* Digits and a sign: i64, or u64 where that does not hold it. */
+static bool take_int(const kj_cell *cell, kj_value *out)
+{
+    size_t i = cell->n > 0 && (cell->text[0] == '-' || cell->text[0] == '+');
+    bool negative = i > 0 && cell->text[0] == '-';
+    uint64_t u = 0;
+    if (i == cell->n)
+        return false;
+    for (; i < cell->n; i++) {
+        if (!kj_is_digit(cell->text[i]) || __builtin_mul_overflow(u, 10, &u) ||
+            __builtin_add_overflow(u, (uint64_t)(cell->text[i] - '0'), &u))
+            return false;
+    }
+    if (negative && u > (uint64_t)INT64_MAX + 1)
+        return false;
+    *out = kj_int(negative || u <= INT64_MAX ? KJ_I64 : KJ_U64, (int64_t)(negative ? 0 - u : u));
+    return true;
+}
+
+/* The text behind the cell ends with what is no part of a number. */
+static bool take_float(const kj_cell *cell, kj_dtype type, kj_value *out)
+{
+    char *end = NULL;
+    bool number = cell->n > 0 && cell->text[0] > ' '; /* strtod takes lines */
+    double v = !number          ? 0
+               : type == KJ_F32 ? (double)kj_strtof(cell->text, &end)
+                                : kj_strtod(cell->text, &end);
+    if (!number || end != cell->text + cell->n)
+        return false;
+    *out = kj_fold_convert(kj_float(KJ_F64, v), type);
+    return true;
+}
+
+bool kj_cell_number(const kj_cell *cell, kj_dtype type, kj_value *out)
+{
+    bool truth, is_truth = take_bool(cell, &truth);
+    if (is_missing(cell)) {
+        *out = kj_float(kj_is_float(type) ? type : KJ_F64, NAN);
+        return type == KJ_VOID || kj_is_float(type);
+    }
+    if (is_truth) {
+        *out = kj_fold_convert(kj_int(KJ_BOOL, truth), type == KJ_VOID ? KJ_BOOL : type);
+        return true;
+    }
+    if (kj_is_float(type))
+        return take_float(cell, type, out);
+    if (!take_int(cell, out) && !take_float(cell, KJ_F64, out))
+        return false;
+    kj_value as_is = *out;
+    if (type != KJ_VOID)
+        *out = kj_fold_convert(as_is, type);
+    return type == KJ_VOID || kj_value_fits(as_is, type);
+}
+
+bool kj_cell_is(const kj_cell *cell, const char *name)
+{
+    size_t n = strlen(name);
+    return cell->n == n && memcmp(cell->text, name, n) == 0;
+}

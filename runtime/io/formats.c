@@ -1,0 +1,238 @@
+/* Arrays from files and into them, by the name's end: the table of all kinds of files. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/file.h"
+
+/* What a kind of file can do, bits. */
+enum {
+    NAMES = 1,    /* arrays in it have names */
+    MANY = 2,     /* there may be more than one of them */
+    CONVERTS = 4, /* its reader makes the type that is wanted */
+    SCALES = 8,   /* whole numbers there are parts of their type's largest, which is white */
+    PACKED = 16,  /* .gz may follow */
+};
+
+typedef struct format {
+    const char *ending;
+    unsigned can;
+    kjit_status (*load)(const kj_load *q, kjit_array **out);
+    kjit_status (*save)(const kj_save *q);
+} format;
+
+/* A load of any other kind is taken for the first. */
+static const format formats[] = {
+    {".npy", 0, kj_npy_load, kj_npy_save},
+    {".csv", NAMES | MANY | CONVERTS | PACKED, kj_table_load, kj_table_save},
+    {".tsv", NAMES | MANY | CONVERTS | PACKED, kj_table_load, kj_table_save},
+    {".txt", NAMES | MANY | CONVERTS | PACKED, kj_table_load, kj_table_save},
+    {".png", SCALES, kj_png_load, kj_png_save},
+    {".pgm", SCALES, kj_pnm_load, kj_pnm_save},
+    {".ppm", SCALES, kj_pnm_load, kj_pnm_save},
+    {".pnm", SCALES, kj_pnm_load, kj_pnm_save},
+    {".pfm", 0, kj_pfm_load, kj_pfm_save},
+};
+enum { NFORMATS = sizeof formats / sizeof *formats };
+
+static bool ends_with(const char *path, size_t n, const char *end)
+{
+    size_t m = strlen(end);
+    for (size_t i = 0; n > m && i < m; i++)
+        if (kj_to_lower(path[n - m + i]) != end[i])
+            return false;
+    return n > m;
+}
+
+bool kj_ends_with(const char *path, const char *end)
+{
+    return ends_with(path, strlen(path), end);
+}
+
+static const format *format_of(const char *path)
+{
+    size_t n = strlen(path);
+    bool packed = kj_ends_with(path, ".gz");
+    for (int i = 0; i < NFORMATS; i++) {
+        if (ends_with(path, packed ? n - 3 : n, formats[i].ending) &&
+            (!packed || formats[i].can & PACKED))
+            return &formats[i];
+    }
+    return NULL;
+}
+
+bool kj_file_is_untyped(const char *path)
+{
+    const format *f = format_of(path);
+    return f && f->can & CONVERTS;
+}
+
+/* ---- Reading ---- */
+
+/* A number of a picture as another type: of another whole type of 8 or 16 bits, or a float, where
+ * the largest is 1. */
+static kj_value scaled(kj_value v, kj_dtype to)
+{
+    double most = v.type == KJ_U8 ? 255 : 65535;
+    if (kj_is_float(to))
+        return kj_fold_convert(kj_float(KJ_F64, (double)v.u / most), to);
+    if (v.type == KJ_U8)
+        return kj_int(to, (int64_t)v.u * 257);
+    return kj_int(to, (int64_t)((v.u * 255 + 32767) / 65535));
+}
+
+/* A host array in C or F order as one of another type. */
+static kjit_status convert(const kj_load *q, bool picture, kjit_array **a)
+{
+    kjit_array *from = *a, *to;
+    kj_dtype was = (kj_dtype)from->dtype;
+    if (from->of || q->of)
+        return kj_fail(q->ctx, KJIT_TYPE, "'%s' has elements of %s, which do not become %s",
+                       q->path, kj_dtype_name(q->ctx, from->dtype),
+                       kj_dtype_name(q->ctx, (kjit_dtype)q->dtype));
+    kjit_status status = kjit_array_create(q->ctx, (kjit_dtype)q->dtype, from->ndim, from->shape,
+                                           from->layout == KJ_LAYOUT_F ? 'F' : 'C', KJIT_HOST, &to);
+    if (status != KJIT_OK)
+        return status;
+    bool scales = picture && (kj_is_float(q->dtype) || q->dtype == KJ_U8 || q->dtype == KJ_U16);
+    kj_float_env env = kj_float_enter();
+    for (int64_t i = 0; i < from->size; i++) {
+        kj_value v = kj_value_read(from->data, was, i);
+        kj_value_write(to->data, i, scales ? scaled(v, q->dtype) : kj_fold_convert(v, q->dtype));
+    }
+    kj_float_leave(env);
+    kjit_array_free(from);
+    *a = to;
+    return KJIT_OK;
+}
+
+static kjit_status load(const kj_load *q, kjit_array **out)
+{
+    const format *f = format_of(q->path);
+    if (!f)
+        f = &formats[0];
+    if (q->name && !(f->can & NAMES))
+        return kj_fail(q->ctx, KJIT_INVALID, "'%s' has one array, which has no name", q->path);
+    kjit_status status = f->load(q, out);
+    if (status == KJIT_OK && q->dtype != KJ_VOID && q->dtype != (kj_dtype)(*out)->dtype)
+        status = convert(q, f->can & SCALES, out);
+    if (status != KJIT_OK) {
+        kjit_array_free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+kjit_status kjit_array_load_with(kjit_context *ctx, const char *path,
+                                 const kjit_load_options *options, kjit_array **out)
+{
+    static const kjit_load_options none;
+    const kjit_load_options *o = options ? options : &none;
+    kjit_status status = KJ_MAKES(out, kj_enter_context(ctx), ctx);
+    if (status != KJIT_OK)
+        return status;
+    if (!path)
+        return kj_fail(ctx, KJIT_INVALID, "path is NULL");
+    kj_load q = {.ctx = ctx, .path = path, .name = o->name, .dtype = KJ_VOID};
+    if (o->as_dtype) {
+        if (!kj_dtype_name(ctx, o->dtype))
+            return kj_fail(ctx, KJIT_TYPE, "%d is no dtype", (int)o->dtype);
+        q.dtype = (kj_dtype)o->dtype;
+        q.of = kj_dtype_aggregate(ctx, o->dtype);
+    }
+    return load(&q, out);
+}
+
+kjit_status kjit_array_load(kjit_context *ctx, const char *path, kjit_array **out)
+{
+    return kjit_array_load_with(ctx, path, NULL, out);
+}
+
+kjit_status kjit_array_load_records(kjit_context *ctx, const char *path, kjit_dtype dtype,
+                                    kjit_array **out)
+{
+    kjit_status status = KJ_MAKES(out, kj_enter_context(ctx), ctx);
+    if (status != KJIT_OK)
+        return status;
+    const char *name = kj_dtype_name(ctx, dtype);
+    if (!kj_is_record(kj_dtype_aggregate(ctx, dtype)))
+        return kj_fail(ctx, KJIT_TYPE, "the type of a file's records is a record, not %s",
+                       name ? name : "none");
+    return kjit_array_load_with(ctx, path, &(kjit_load_options){.as_dtype = 1, .dtype = dtype},
+                                out);
+}
+
+/* ---- Writing ---- */
+
+kjit_status kj_file_kind(kjit_context *ctx, const char *path)
+{
+    if (format_of(path))
+        return KJIT_OK;
+    char endings[8 * NFORMATS];
+    int n = 0;
+    for (int i = 0; i < NFORMATS; i++)
+        n += kj_snprintf(endings + n, sizeof endings - (size_t)n, "%s%s",
+                         i == 0              ? ""
+                         : i + 1 == NFORMATS ? " or "
+                                             : ", ",
+                         formats[i].ending);
+    return kj_fail(ctx, KJIT_INVALID, "cannot save '%s': arrays are saved as %s", path, endings);
+}
+
+static kjit_status check(kjit_context *ctx, const char *path, const kjit_named_array *arrays, int n)
+{
+    if (!path)
+        return kj_fail(ctx, KJIT_INVALID, "path is NULL");
+    kjit_status status = kj_file_kind(ctx, path);
+    for (int i = 0; i < n && status == KJIT_OK; i++) {
+        status = kj_enter_array(arrays[i].array);
+        if (status == KJIT_OK && arrays[i].array->ctx != ctx)
+            status = kj_fail(ctx, KJIT_INVALID, "the arrays of a file are of one context");
+    }
+    if (status == KJIT_OK && n > 1 && !(format_of(path)->can & MANY))
+        status = kj_fail(ctx, KJIT_INVALID, "'%s' can have one array, not %d", path, n);
+    return status;
+}
+
+static kjit_status save(kjit_context *ctx, const char *path, const kjit_named_array *arrays, int n,
+                        const kjit_save_options *options)
+{
+    kjit_status status = check(ctx, path, arrays, n);
+    if (status != KJIT_OK)
+        return status;
+    kj_named *here = calloc((size_t)n + 1, sizeof *here);
+    if (!here)
+        return kj_no_memory(ctx);
+    kj_save q = {.ctx = ctx, .path = path, .arrays = here, .high = 1};
+    if (options && (options->low != 0 || options->high != 0)) {
+        q.low = options->low;
+        q.high = options->high;
+    }
+    for (; q.n < n && status == KJIT_OK; q.n += status == KJIT_OK) {
+        here[q.n].name = arrays[q.n].name;
+        status = kj_array_on_host(arrays[q.n].array, &here[q.n].array);
+    }
+    if (status == KJIT_OK)
+        status = format_of(path)->save(&q);
+    for (int i = 0; i < q.n; i++)
+        kjit_array_free(here[i].array);
+    free(here);
+    return status;
+}
+
+kjit_status kjit_array_save(kjit_array *a, const char *path)
+{
+    kjit_status status = kj_enter_array(a);
+    return status == KJIT_OK ? save(a->ctx, path, &(kjit_named_array){.array = a}, 1, NULL)
+                             : status;
+}
+
+kjit_status kjit_arrays_save(kjit_context *ctx, const char *path, const kjit_named_array *arrays,
+                             int n, const kjit_save_options *options)
+{
+    kjit_status status = kj_enter_context(ctx);
+    if (status != KJIT_OK)
+        return status;
+    if (!arrays || n <= 0)
+        return kj_fail(ctx, KJIT_INVALID, "there are no arrays to save");
+    return save(ctx, path, arrays, n, options);
+}

@@ -1,0 +1,20 @@
+/* What files of pictures have in common: arrays as rows of pixels. */
+#ifndef KJ_PICTURE_H
+#define KJ_PICTURE_H
+
+#include "io/file.h"
+
+/* A picture's array that is to be read into: u8 or u16, [h, w] where channels is 1, else [h, w, channels]. */
+kjit_status kj_picture_new(kjit_context *ctx, int depth, int64_t height, int64_t width,
+                           int channels, kjit_array **out);
+
+/* The array of a save as a picture of a kind of file, `kind`, that can have so many channels: bit c of `channels` for c
+ * of them. u8 or u16 in C order; *out is to be freed. */
+kjit_status kj_picture_of(const kj_save *q, const char *kind, unsigned channels, kjit_array **out);
+
+static inline int kj_picture_channels(const kjit_array *a)
+{
+    return a->ndim == 2 ? 1 : (int)a->shape[2];
+}
+
+#endif

@@ -1,0 +1,321 @@
+/* Tables of numbers: .csv, .tsv and .txt. A column is a number of each row: of the array's last axis, or a field of its
+ * records. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/cells.h"
+#include "io/gzip.h"
+
+/* A number of each element, and the column that it comes from. */
+typedef struct part {
+    char name[128];
+    kj_dtype type; /* KJ_VOID: still to be found */
+    int64_t offset;
+    int64_t column;
+} part;
+
+typedef struct table {
+    const kj_load *q;
+    char *text;
+    size_t size;
+    char separator;
+    kj_cell *first; /* the cells of the first row: [columns] */
+    int64_t columns, rows;
+    bool titled; /* the first row has names */
+    part *parts; /* [n], by column */
+    int64_t n;
+} table;
+
+static kjit_status no_memory(const table *t)
+{
+    return kj_no_memory(t->q->ctx);
+}
+
+/* ---- The first row ---- */
+
+static kjit_status read_first(table *t)
+{
+    kj_cells cells = kj_cells_of(t->text, t->size, t->separator);
+    kj_cell cell;
+    kj_value v;
+    int64_t room = 0;
+    t->separator = cells.separator;
+    while (kj_cells_next(&cells, &cell)) {
+        if (t->columns == room) {
+            kj_cell *more = realloc(t->first, (size_t)(room = 2 * room + 8) * sizeof *more);
+            if (!more)
+                return no_memory(t);
+            t->first = more;
+        }
+        t->first[t->columns++] = cell;
+        t->titled |= !kj_cell_number(&cell, KJ_VOID, &v);
+        if (cell.last)
+            return KJIT_OK;
+    }
+    return kj_fail(t->q->ctx, KJIT_FORMAT, "'%s' has no rows", t->q->path);
+}
+
+static int64_t column_named(const table *t, const char *name)
+{
+    for (int64_t i = 0; t->titled && i < t->columns; i++)
+        if (kj_cell_is(&t->first[i], name))
+            return i;
+    return -1;
+}
+
+static kjit_status no_column(const table *t, const char *name)
+{
+    enum { SHOWN = 12 };
+    kj_text names = {0};
+    for (int64_t i = 0; i < t->columns && i < SHOWN; i++)
+        kj_text_printf(&names, "%s'%.*s'", i ? ", " : "",
+                       t->first[i].n < 40 ? (int)t->first[i].n : 40, t->first[i].text);
+    kjit_status status =
+        names.failed ? no_memory(t)
+        : t->titled  ? kj_fail(t->q->ctx, KJIT_NOT_FOUND, "'%s' has no column '%s': it has %s%s",
+                               t->q->path, name, names.data, t->columns > SHOWN ? ", ..." : "")
+                     : kj_fail(t->q->ctx, KJIT_NOT_FOUND,
+                               "'%s' has no column '%s': its first line has numbers, not names",
+                               t->q->path, name);
+    kj_text_free(&names);
+    return status;
+}
+
+/* ---- Which columns are read, and into what ---- */
+
+static part *add_part(table *t)
+{
+    if ((t->n & (t->n - 1)) == 0) { /* it has grown to a power of two */
+        part *more = realloc(t->parts, (size_t)(t->n ? 2 * t->n : 1) * sizeof *more);
+        if (!more)
+            return NULL;
+        t->parts = more;
+    }
+    t->parts[t->n] = (part){.column = t->n};
+    return &t->parts[t->n++];
+}
+
+/* The numbers of a record, in their order: "mass", "pos.x". */
+static kjit_status add_fields(table *t, const kj_aggregate *of, const char *before, int64_t offset)
+{
+    for (int i = 0; i < of->n; i++) {
+        const kj_field *f = &of->fields[i];
+        char name[sizeof t->parts->name];
+        kj_snprintf(name, sizeof name, "%s%s%s", before, *before ? "." : "",
+                    f->name ? f->name : "");
+        kjit_status status = KJIT_OK;
+        if (kj_is_fixed(f->of))
+            return kj_fail(t->q->ctx, KJIT_TYPE,
+                           "a table has no columns for '%s' of %s, which is an array", name,
+                           t->q->of->name);
+        if (f->of)
+            status = add_fields(t, f->of, name, offset + f->offset);
+        part *p = f->of ? NULL : add_part(t);
+        if (!f->of && !p)
+            return no_memory(t);
+        if (p) {
+            p->type = f->type;
+            p->offset = offset + f->offset;
+            memcpy(p->name, name, sizeof name);
+        }
+        if (status != KJIT_OK)
+            return status;
+    }
+    return KJIT_OK;
+}
+
+static int by_column(const void *a, const void *b)
+{
+    const part *p = a, *q = b;
+    return p->column < q->column ? -1 : p->column > q->column;
+}
+
+/* Columns are found by their names, or by their places where they have none. */
+static kjit_status choose_fields(table *t)
+{
+    kjit_status status = add_fields(t, t->q->of, "", 0);
+    if (status != KJIT_OK)
+        return status;
+    if (!t->titled && t->n != t->columns)
+        return kj_fail(t->q->ctx, KJIT_FORMAT,
+                       "'%s' has %lld columns without names, and %s %lld numbers", t->q->path,
+                       (long long)t->columns, t->q->of->name, (long long)t->n);
+    for (int64_t i = 0; t->titled && i < t->n; i++) {
+        t->parts[i].column = column_named(t, t->parts[i].name);
+        if (t->parts[i].column < 0)
+            return no_column(t, t->parts[i].name);
+    }
+    qsort(t->parts, (size_t)t->n, sizeof *t->parts, by_column);
+    return KJIT_OK;
+}
+
+static kjit_status choose(table *t)
+{
+    if (t->q->of && !kj_is_complex_type(t->q->dtype))
+        return choose_fields(t);
+    if (t->q->of)
+        return kj_fail(t->q->ctx, KJIT_TYPE, "a table has real numbers, not %s",
+                       kj_dtype_name(t->q->ctx, (kjit_dtype)t->q->dtype));
+    for (int64_t i = 0; i < (t->q->name ? 1 : t->columns); i++) {
+        part *p = add_part(t);
+        if (!p)
+            return no_memory(t);
+        p->type = t->q->dtype;
+    }
+    if (t->q->name)
+        t->parts[0].column = column_named(t, t->q->name);
+    return t->parts[0].column < 0 ? no_column(t, t->q->name) : KJIT_OK;
+}
+
+/* ---- The rows ---- */
+
+static kjit_status bad_cell(const table *t, const kj_cells *at, int64_t column, const kj_cell *cell,
+                            kj_dtype type)
+{
+    char name[64] = "";
+    bool fits = t->titled && t->first[column].n < sizeof name - 4;
+    bool one = t->titled && t->columns > 1 && !t->q->name && !t->q->of;
+    if (fits)
+        kj_snprintf(name, sizeof name, " '%.*s'", (int)t->first[column].n, t->first[column].text);
+    else
+        kj_snprintf(name, sizeof name, " %lld", (long long)column + 1);
+    return kj_fail(
+        t->q->ctx, KJIT_FORMAT, "cannot read '%s': line %lld, column%s: '%.*s' is not %s%s%s",
+        t->q->path, (long long)at->line, name, cell->n < 40 ? (int)cell->n : 40, cell->text,
+        type == KJ_VOID ? "a number" : "a value of ", type == KJ_VOID ? "" : kj_type_name(type),
+        one ? "; with its name, one column is read alone" : "");
+}
+
+static kjit_status wrong_width(const table *t, const kj_cells *at, int64_t n)
+{
+    return kj_fail(t->q->ctx, KJIT_FORMAT,
+                   "cannot read '%s': line %lld has %lld cell%s, the first row has %lld",
+                   t->q->path, (long long)at->line, (long long)n, n == 1 ? "" : "s",
+                   (long long)t->columns);
+}
+
+/* A type that holds both. */
+static kj_dtype joined(kj_dtype a, kj_dtype b)
+{
+    if (a == KJ_VOID || a == b)
+        return b;
+    if (a == KJ_BOOL || b == KJ_BOOL)
+        return a == KJ_BOOL ? b : a;
+    return a == KJ_F64 || b == KJ_F64
+               ? KJ_F64
+               : KJ_U64; /* i64 and u64: negative ones are looked for later */
+}
+
+/* Calls `visit` for each cell that is wanted, row by row. */
+typedef kjit_status visit_fn(table *t, const kj_cells *at, const kj_cell *cell, part *p,
+                             int64_t row, void *user);
+
+static kjit_status each_cell(table *t, visit_fn *visit, void *user)
+{
+    kj_cells cells = kj_cells_of(t->text, t->size, t->separator);
+    kj_cell cell;
+    kjit_status status = KJIT_OK;
+    int64_t row = -(int64_t)t->titled, column = 0, next = 0;
+    while (status == KJIT_OK && kj_cells_next(&cells, &cell)) {
+        for (; row >= 0 && next < t->n && t->parts[next].column == column && status == KJIT_OK;
+             next++)
+            status = visit(t, &cells, &cell, &t->parts[next], row, user);
+        column++;
+        if (!cell.last)
+            continue;
+        if (status == KJIT_OK && column != t->columns)
+            status = wrong_width(t, &cells, column);
+        row++;
+        column = next = 0;
+    }
+    t->rows = row;
+    return status;
+}
+
+typedef struct found {
+    kj_dtype type;
+    bool negative;
+} found;
+
+static kjit_status find_type(table *t, const kj_cells *at, const kj_cell *cell, part *p,
+                             int64_t row, void *user)
+{
+    found *f = user;
+    kj_value v;
+    (void)row;
+    if (p->type != KJ_VOID)
+        return KJIT_OK;
+    if (!kj_cell_number(cell, KJ_VOID, &v))
+        return bad_cell(t, at, p->column, cell, KJ_VOID);
+    f->type = joined(f->type, v.type);
+    f->negative |= v.type == KJ_I64 && v.i < 0;
+    return KJIT_OK;
+}
+
+typedef struct target {
+    char *data;
+    int64_t size; /* bytes of a row */
+} target;
+
+static kjit_status put(table *t, const kj_cells *at, const kj_cell *cell, part *p, int64_t row,
+                       void *user)
+{
+    target *to = user;
+    kj_value v;
+    if (!kj_cell_number(cell, p->type, &v))
+        return bad_cell(t, at, p->column, cell, p->type);
+    kj_value_write(to->data + row * to->size + p->offset, 0, v);
+    return KJIT_OK;
+}
+
+static kjit_status read_rows(table *t, kjit_array **out)
+{
+    found f = {.type = KJ_VOID};
+    kjit_status status = each_cell(t, find_type, &f);
+    if (status != KJIT_OK)
+        return status;
+    if (f.type == KJ_VOID || (f.type == KJ_U64 && f.negative))
+        f.type = KJ_F64;
+    kj_dtype type = t->q->dtype == KJ_VOID ? f.type : t->q->dtype;
+    int64_t shape[2] = {t->rows, t->n};
+    bool line = t->q->of || t->q->name || t->columns == 1;
+    status =
+        kjit_array_create(t->q->ctx, (kjit_dtype)type, line ? 1 : 2, shape, 'C', KJIT_HOST, out);
+    if (status != KJIT_OK)
+        return status;
+    target to = {.data = (*out)->data, .size = (int64_t)kj_array_elem(*out)};
+    for (int64_t i = 0; !t->q->of && i < t->n; i++) {
+        t->parts[i].type = type;
+        t->parts[i].offset = i * to.size;
+    }
+    to.size *= line ? 1 : t->n;
+    kj_float_env env = kj_float_enter();
+    if (t->q->of && t->rows > 0)
+        memset(to.data, 0, (size_t)(t->rows * to.size)); /* what lies between fields */
+    status = each_cell(t, put, &to);
+    kj_float_leave(env);
+    return status;
+}
+
+kjit_status kj_table_load(const kj_load *q, kjit_array **out)
+{
+    table t = {.q = q};
+    kjit_status status = kj_file_get(q->ctx, q->path, &t.text, &t.size);
+    if (status == KJIT_OK && kj_is_gzip(t.text, t.size))
+        status = kj_gunzip(q->ctx, q->path, &t.text, &t.size);
+    bool packed = kj_ends_with(q->path, ".gz");
+    if (kj_ends_with(q->path, packed ? ".tsv.gz" : ".tsv"))
+        t.separator = '\t';
+    if (kj_ends_with(q->path, packed ? ".txt.gz" : ".txt"))
+        t.separator = ' ';
+    if (status == KJIT_OK)
+        status = read_first(&t);
+    if (status == KJIT_OK)
+        status = choose(&t);
+    if (status == KJIT_OK)
+        status = read_rows(&t, out);
+    free(t.parts);
+    free(t.first);
+    free(t.text);
+    return status;
+}

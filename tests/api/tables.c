@@ -1,0 +1,238 @@
+/* Tables and pictures by the library: options of loads and saves, and hostile bytes of every kind of file. */
+#include "api.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+static kjit_array *load_as(const char *path, kjit_dtype dtype, const char *name)
+{
+    kjit_array *a;
+    OK(kjit_array_load_with(ctx, path,
+                            &(kjit_load_options){.as_dtype = 1, .dtype = dtype, .name = name}, &a));
+    return a;
+}
+
+static const char *text_file(const char *name, const char *text)
+{
+    write_file(path_of(name), text, strlen(text));
+    return path_of(name);
+}
+
+static void test_columns(void **state)
+{
+    (void)state;
+    float t[3] = {0, 0.5f, 1e-7f};
+    int64_t n[3] = {INT64_MIN, 0, INT64_MAX};
+    const kjit_named_array both[] = {{"t", wrap(t, KJIT_F32, 1, SHAPE(3))},
+                                     {"a, \"b\"", wrap(n, KJIT_I64, 1, SHAPE(3))}};
+    static const char expected[] =
+        "t,\"a, \"\"b\"\"\"\n0.0,-9223372036854775808\n0.5,0\n1e-07,9223372036854775807\n";
+    OK(kjit_arrays_save(ctx, path_of("t.csv"), both, 2, NULL));
+    char got[sizeof expected + 1] = "";
+    FILE *file = fopen(path_of("t.csv"), "rb");
+    assert_int_equal(fread(got, 1, sizeof got, file), sizeof expected - 1);
+    fclose(file);
+    assert_string_equal(got, expected);
+    kjit_array *a = load_as(path_of("t.csv"), KJIT_F32, "t");
+    assert_int_equal(kjit_array_ndim(a), 1);
+    assert_memory_equal(kjit_array_data(a), t, sizeof t);
+    kjit_array_free(a);
+    OK(kjit_arrays_save(ctx, path_of("t.tsv.gz"), both, 2, NULL));
+    a = load_as(path_of("t.tsv.gz"), KJIT_F64, NULL);
+    assert_int_equal(kjit_array_shape(a)[0], 3);
+    assert_int_equal(kjit_array_shape(a)[1], 2);
+    assert_true(((double *)kjit_array_data(a))[5] == 0x1p63);
+    kjit_array_free(a);
+    kjit_array_free(both[0].array);
+    kjit_array_free(both[1].array);
+}
+
+static void test_errors(void **state)
+{
+    (void)state;
+    kjit_array *a, *f = create(KJIT_F32, 1, SHAPE(3), 'C'), *g = create(KJIT_F32, 1, SHAPE(4), 'C');
+    const kjit_named_array apart[] = {{"f", f}, {"g", g}};
+    char path[160];
+    snprintf(path, sizeof path, "%s", text_file("e.csv", "x,y\n1,2\n3,4.5\n"));
+    kjit_load_options o = {.name = "z"};
+    FAILS(kjit_array_load_with(ctx, path, &o, &a), KJIT_NOT_FOUND, "it has 'x', 'y'");
+    assert_null(a);
+    o = (kjit_load_options){.as_dtype = 1, .dtype = KJIT_I32};
+    FAILS(kjit_array_load_with(ctx, path, &o, &a), KJIT_FORMAT, "line 3, column 'y': '4.5'");
+    assert_null(a);
+    o.dtype = KJIT_C64;
+    FAILS(kjit_array_load_with(ctx, path, &o, &a), KJIT_TYPE, "real numbers");
+    o.dtype = (kjit_dtype)4000;
+    FAILS(kjit_array_load_with(ctx, path, &o, &a), KJIT_TYPE, "4000");
+    FAILS(kjit_array_load_with(ctx, NULL, NULL, &a), KJIT_INVALID, "NULL");
+    FAILS(kjit_arrays_save(ctx, path, apart, 2, NULL), KJIT_TYPE, "one length");
+    FAILS(kjit_arrays_save(ctx, path, apart, 0, NULL), KJIT_INVALID, "no arrays");
+    FAILS(kjit_arrays_save(ctx, path, NULL, 1, NULL), KJIT_INVALID, "no arrays");
+    FAILS(kjit_arrays_save(ctx, path_of("e.npy"), apart, 2, NULL), KJIT_INVALID, "one array");
+    o = (kjit_load_options){.name = "x"};
+    OK(kjit_array_save(f, path_of("e.npy")));
+    FAILS(kjit_array_load_with(ctx, path_of("e.npy"), &o, &a), KJIT_INVALID, "has no name");
+    kjit_array_free(f);
+    kjit_array_free(g);
+}
+
+/* Pictures are scaled, other numbers converted. */
+static void test_types(void **state)
+{
+    (void)state;
+    uint16_t words[4] = {0, 257, 32768, 65535};
+    kjit_array *a = wrap(words, KJIT_U16, 2, SHAPE(2, 2));
+    static const char *const kinds[] = {"w.png", "w.pgm"};
+    for (int i = 0; i < 2; i++) {
+        OK(kjit_array_save(a, path_of(kinds[i])));
+        kjit_array *back = load_as(path_of(kinds[i]), KJIT_U16, NULL);
+        assert_memory_equal(kjit_array_data(back), words, sizeof words);
+        kjit_array_free(back);
+        back = load_as(path_of(kinds[i]), KJIT_U8, NULL);
+        assert_memory_equal(kjit_array_data(back), "\0\1\x80\xff", 4);
+        kjit_array_free(back);
+        back = load_as(path_of(kinds[i]), KJIT_F64, NULL);
+        const double *real = kjit_array_data(back);
+        assert_true(real[0] == 0 && real[1] == 257 / 65535.0 && real[3] == 1);
+        kjit_array_free(back);
+        back = load_as(path_of(kinds[i]), KJIT_I32, NULL);
+        assert_int_equal(((int32_t *)kjit_array_data(back))[2], 32768);
+        kjit_array_free(back);
+    }
+    kjit_array_free(a);
+    double real[3] = {-1.5, 300, 0.0 / 1};
+    a = wrap(real, KJIT_F64, 1, SHAPE(3));
+    OK(kjit_array_save(a, path_of("r.npy")));
+    kjit_array_free(a);
+    a = load_as(path_of("r.npy"), KJIT_U8, NULL);
+    assert_memory_equal(kjit_array_data(a), "\0\xff\0", 3);
+    kjit_array_free(a);
+}
+
+/* ---- Hostile bytes ---- */
+
+static uint64_t seed = 88172645463325252u;
+
+static int memory;
+
+static uint64_t any(uint64_t n)
+{
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return seed % n;
+}
+
+/* Loads whatever the bytes are: a message or an array. They are in memory, behind a link: thousands of files would keep
+ * the disk busy for a minute. */
+static void load_any(const char *name, const char *bytes, size_t size, int *arrays, int *messages)
+{
+    kjit_load_options o = {.as_dtype = any(3) == 0, .dtype = any(2) ? KJIT_F32 : KJIT_I16};
+    kjit_array *a;
+    assert_int_equal(ftruncate(memory, 0), 0);
+    assert_int_equal(pwrite(memory, bytes, size, 0), size);
+    if (kjit_array_load_with(ctx, path_of(name), &o, &a) == KJIT_OK) {
+        assert_non_null(a);
+        ++*arrays;
+        kjit_array_free(a);
+    } else {
+        assert_null(a);
+        assert_true(*kjit_last_error(ctx));
+        ++*messages;
+    }
+}
+
+/* Every prefix of a good file, then files with some bytes that are others. */
+static void test_hostile(void **state)
+{
+    (void)state;
+    enum { MOST = 1 << 12, TIMES = 2000 };
+    static const char *const names[] = {"h.npy", "h.csv", "h.tsv.gz", "h.txt",
+                                        "h.png", "h.pgm", "h.ppm",    "h.pfm"};
+    static char bytes[MOST], changed[MOST];
+    static const char others[] = "\0\1 \n\r\t,;\"#-+.eE019PpfF\x7f\xff";
+    float real[2 * 3 * 3];
+    for (int i = 0; i < 18; i++)
+        real[i] = (float)i / 17;
+    kjit_array *grey = wrap(real, KJIT_F32, 2, SHAPE(2, 3)),
+               *colour = wrap(real, KJIT_F32, 3, SHAPE(2, 3, 3));
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        int arrays = 0, messages = 0;
+        OK(kjit_array_save(strstr(names[k], ".ppm") ? colour : grey, path_of(names[k])));
+        FILE *file = fopen(path_of(names[k]), "rb");
+        size_t size = fread(bytes, 1, sizeof bytes, file);
+        fclose(file);
+        char target[64];
+        snprintf(target, sizeof target, "/proc/self/fd/%d", memory = memfd_create("hostile", 0));
+        assert_int_equal(unlink(path_of(names[k])), 0);
+        assert_int_equal(symlink(target, path_of(names[k])), 0);
+        for (size_t n = 0; n < size; n++)
+            load_any(names[k], bytes, n, &arrays, &messages);
+        for (int time = 0; time < TIMES; time++) {
+            memcpy(changed, bytes, size);
+            for (uint64_t n = 1 + any(4); n > 0; n--)
+                changed[any(size)] = any(2) ? others[any(sizeof others)] : (char)any(256);
+            load_any(names[k], changed, size, &arrays, &messages);
+        }
+        if (arrays == 0 || messages == 0)
+            fail_msg("%s: %d arrays, %d messages", names[k], arrays, messages);
+        close(memory);
+    }
+    kjit_array_free(grey);
+    kjit_array_free(colour);
+}
+
+/* Netpbm's forms in words, with comments and another largest value. */
+static void test_portable_maps(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int ndim, size;
+        const char *expected;
+    } good[] = {
+        {"P1\n# a comment\n2 2\n10\n01", 2, 4, "\0\xff\xff\0"},
+        {"P2 2 1 4\n1 # one\n4", 2, 2, "\x40\xff"},
+        {"P3 1 1 255 1 2 3", 3, 3, "\1\2\3"},
+        {"P4\n9 1\n\x40\x80", 2, 9, "\xff\0\xff\xff\xff\xff\xff\xff\0"},
+        {"P2 1 1 1000 500", 2, 2, "\0\x80"},
+    };
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        kjit_array *a;
+        OK(kjit_array_load(ctx, text_file("m.pnm", good[i].text), &a));
+        assert_int_equal(kjit_array_ndim(a), good[i].ndim);
+        assert_int_equal(kjit_array_size(a) * (int64_t)kjit_dtype_size(kjit_array_dtype(a)),
+                         good[i].size);
+        assert_memory_equal(kjit_array_data(a), good[i].expected, (size_t)good[i].size);
+        kjit_array_free(a);
+    }
+    static const char *const bad[] = {"",
+                                      "P",
+                                      "P7 1 1 1",
+                                      "P2",
+                                      "P2 1",
+                                      "P2 0 1 1 1",
+                                      "P2 1 1 0 1",
+                                      "P2 1 1 70000 1",
+                                      "P2 2 1 9 1",
+                                      "P2 1 1 9 x",
+                                      "P5 1 1 255",
+                                      "P5 2147483647 2147483647 255 ",
+                                      "P2 99999999999 1 1 1"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        kjit_array *a;
+        FAILS(kjit_array_load(ctx, text_file("b.pnm", bad[i]), &a), KJIT_FORMAT, "as PNM");
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_columns),       cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_types),         cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_portable_maps),
+    };
+    int failed = cmocka_run_group_tests(tests, make_context, drop_context);
+    drop_folder();
+    return failed;
+}
