@@ -640,6 +640,7 @@ KJIT_API kjit_status kjit_to_host(kjit_array *device, kjit_stream *stream, kjit_
  * .png, .pgm, .ppm: pictures, u8 or u16: grey [h, w], with transparency (PNG) [h, w, 2], colour
  * [h, w, 3], with transparency (PNG) [h, w, 4]; palettes become colours. Saved are these, bool (0 is
  * black) and floats, of which `low` becomes black and `high` white. .pfm: f32 [h, w] or [h, w, 3].
+ * .jpg, .jpeg: read only, u8 [h, w] or [h, w, 3], by libturbojpeg where that is installed, else KJIT_IO.
  * A save writes a temporary file beside the target and renames it: a failure leaves nothing
  * half-written. Targets that are no regular files are refused, links are followed. Both come after
  * all work queued before. */

@@ -43,8 +43,11 @@ missing() {
     math_library "$("$config" --prefix)" "$("$config" --version | cut -d. -f1)" || echo libclc
 }
 
-# What some tests use, which are left out without it: of the sample over MPI; of a program with a comma in its numbers.
-wanted=$(have mpicc || echo libopenmpi-dev openmpi-bin; [ -f /usr/share/i18n/locales/de_DE ] || echo locales)
+# What is optional, and some tests use, which are left out without it: of the sample over MPI; of a program with a comma in
+# its numbers; JPEG pictures (Ubuntu's name has no 0).
+turbojpeg() { (ldconfig -p || /sbin/ldconfig -p) 2>/dev/null | grep -q libturbojpeg.so.0; }
+wanted=$(have mpicc || echo libopenmpi-dev openmpi-bin; [ -f /usr/share/i18n/locales/de_DE ] || echo locales
+    turbojpeg || echo libturbojpeg0)
 need=$(missing | tr '\n' ' ')
 [ -n "$need$wanted" ] || exit 0
 if ! have apt-get; then
@@ -64,11 +67,12 @@ apt() { $root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 
 
 echo "kjit: installing: $need$wanted"
 apt update || [ -z "$need" ] || exit 1
+offered() { apt-cache policy "$1" 2>/dev/null | grep -q 'Candidate: [0-9]'; }
+offered libturbojpeg0 || wanted=$(echo "$wanted" | sed 's/libturbojpeg0/libturbojpeg/')
 [ -z "$wanted" ] || apt install -y --no-install-recommends $wanted || echo "kjit: going on without $wanted"
 [ -n "$need" ] || exit 0
 
 # The newest LLVM of which apt has all parts; one that is installed already is kept.
-offered() { apt-cache policy "$1" 2>/dev/null | grep -q 'Candidate: [0-9]'; }
 version=
 config=$(tools/find-llvm.sh "${LLVM_LINK:-static}" || true)
 [ -z "$config" ] || version=$("$config" --version | cut -d. -f1)

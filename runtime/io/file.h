@@ -63,6 +63,7 @@ kjit_status kj_pnm_load(const kj_load *q, kjit_array **out);
 kjit_status kj_pnm_save(const kj_save *q);
 kjit_status kj_pfm_load(const kj_load *q, kjit_array **out);
 kjit_status kj_pfm_save(const kj_save *q);
+kjit_status kj_jpeg_load(const kj_load *q, kjit_array **out);
 kjit_status kj_table_load(const kj_load *q, kjit_array **out);
 kjit_status kj_table_save(const kj_save *q);
 

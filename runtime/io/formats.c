@@ -17,7 +17,7 @@ typedef struct format {
     const char *ending;
     unsigned can;
     kjit_status (*load)(const kj_load *q, kjit_array **out);
-    kjit_status (*save)(const kj_save *q);
+    kjit_status (*save)(const kj_save *q); /* or NULL */
 } format;
 
 /* A load of any other kind is taken for the first. */
@@ -31,6 +31,8 @@ static const format formats[] = {
     {".ppm", SCALES, kj_pnm_load, kj_pnm_save},
     {".pnm", SCALES, kj_pnm_load, kj_pnm_save},
     {".pfm", 0, kj_pfm_load, kj_pfm_save},
+    {".jpg", SCALES, kj_jpeg_load, NULL},
+    {".jpeg", SCALES, kj_jpeg_load, NULL},
 };
 enum { NFORMATS = sizeof formats / sizeof *formats };
 
@@ -165,16 +167,16 @@ kjit_status kjit_array_load_records(kjit_context *ctx, const char *path, kjit_dt
 
 kjit_status kj_file_kind(kjit_context *ctx, const char *path)
 {
-    if (format_of(path))
+    const format *f = format_of(path);
+    if (f && f->save)
         return KJIT_OK;
     char endings[8 * NFORMATS];
     int n = 0;
-    for (int i = 0; i < NFORMATS; i++)
-        n += kj_snprintf(endings + n, sizeof endings - (size_t)n, "%s%s",
-                         i == 0              ? ""
-                         : i + 1 == NFORMATS ? " or "
-                                             : ", ",
-                         formats[i].ending);
+    for (int i = 0; i < NFORMATS; i++) {
+        if (formats[i].save)
+            n += kj_snprintf(endings + n, sizeof endings - (size_t)n, "%s%s", i == 0 ? "" : ", ",
+                             formats[i].ending);
+    }
     return kj_fail(ctx, KJIT_INVALID, "cannot save '%s': arrays are saved as %s", path, endings);
 }
 

@@ -225,12 +225,67 @@ static void test_portable_maps(void **state)
     }
 }
 
+/* Pictures of one colour, 9 by 5; read where the library that reads them is there. */
+static void test_jpeg(void **state)
+{
+    (void)state;
+    static const char grey[] = "ffd8ffe000104a46494600010100000100010000ffdb00430002010101010102010"
+                               "10102020202020403020202020504040304060506"
+                               "060605060606070908060709070606080b08090a0a0a0a0a06080b0c0b0a0c090a0"
+                               "a0affc0000b080005000901011100ffc400150001"
+                               "0100000000000000000000000000000008ffc400141001000000000000000000000"
+                               "00000000000ffda0008010100003f008cc7ffd9";
+    static const char colour[] = "ffd8ffe000104a46494600010100000100010000ffdb004300020101010101020"
+                                 "1010102020202020403020202020504040304060506"
+                                 "060605060606070908060709070606080b08090a0a0a0a0a06080b0c0b0a0c090"
+                                 "a0a0affdb004301020202020202050303050a070607"
+                                 "0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0"
+                                 "a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0affc00011"
+                                 "080005000903012200021101031101ffc40015000101000000000000000000000"
+                                 "00000000005ffc40014100100000000000000000000"
+                                 "000000000000ffc40014010100000000000000000000000000000008ffc400141"
+                                 "10100000000000000000000000000000000ffda000c"
+                                 "03010002110311003f009e00ae6c3fffd9";
+    static const struct {
+        const char *digits;
+        int channels, expected[3];
+    } pictures[] = {{grey, 1, {77}}, {colour, 3, {200, 100, 50}}};
+    for (int i = 0; i < 2; i++) {
+        unsigned char bytes[512];
+        size_t size = strlen(pictures[i].digits) / 2;
+        kjit_array *a;
+        for (size_t k = 0; k < size; k++)
+            assert_int_equal(sscanf(pictures[i].digits + 2 * k, "%2hhx", &bytes[k]), 1);
+        write_file(path_of("p.jpg"), bytes, size);
+        if (kjit_array_load(ctx, path_of("p.jpg"), &a) == KJIT_IO) {
+            assert_non_null(strstr(kjit_last_error(ctx), "is not installed"));
+            print_message("left out: JPEG: %s\n", kjit_last_error(ctx));
+            return;
+        }
+        assert_int_equal(kjit_array_ndim(a), i == 0 ? 2 : 3);
+        assert_memory_equal(kjit_array_shape(a), SHAPE(5, 9, 3), (size_t)(i + 2) * sizeof(int64_t));
+        for (int64_t k = 0; k < kjit_array_size(a); k++)
+            assert_in_range(((unsigned char *)kjit_array_data(a))[k] + 3 -
+                                pictures[i].expected[k % pictures[i].channels],
+                            0, 6);
+        kjit_array_free(a);
+        for (size_t n = 0; n + 2 < size; n++) {
+            write_file(path_of("p.jpg"), bytes, n);
+            if (kjit_array_load(ctx, path_of("p.jpg"), &a) == KJIT_OK)
+                fail_msg("%zu of %zu bytes made a picture", n, size);
+        }
+    }
+    kjit_array *a = create(KJIT_U8, 2, SHAPE(2, 2), 'C');
+    FAILS(kjit_array_save(a, path_of("s.jpg")), KJIT_INVALID, "saved as .npy");
+    kjit_array_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_columns),       cmocka_unit_test(test_errors),
         cmocka_unit_test(test_types),         cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_portable_maps),
+        cmocka_unit_test(test_portable_maps), cmocka_unit_test(test_jpeg),
     };
     int failed = cmocka_run_group_tests(tests, make_context, drop_context);
     drop_folder();
