@@ -217,7 +217,7 @@ static void describe_roots(kj_arena *arena, kj_kernel_info *info, const kj_progr
         if (root->space == KJ_SHARED && root->static_count == 0)
             known = false;
     }
-    info->shared = known ? kj_shared_bytes(info, NULL) : -1;
+    info->shared = known ? kj_shared_bytes(info, NULL, NULL) : -1;
 }
 
 static const kj_kernel_info *describe(kj_arena *arena, const kj_program *program,

@@ -370,9 +370,16 @@ typedef struct kj_kernel_info {
     const kj_tkernel *typed;        /* for kj_shared_bytes and kj_requires_hold */
 } kj_kernel_info;
 
-/* Bytes of shared memory a block needs under these launch values; -1 when a shape is negative or
- * the sum overflows. */
-int64_t kj_shared_bytes(const kj_kernel_info *kernel, const kj_eval_env *env);
+/* Why there is no number of bytes: a shared array's extent that is below 0, or with which it overflows. */
+typedef struct kj_shared_fault {
+    const char *array;
+    kj_value extent; /* a number of KJ_I64 or KJ_U64 */
+} kj_shared_fault;
+
+/* Bytes of shared memory a block needs under these launch values; -1, and why in `fault`, if that is not NULL, when
+ * there is none. */
+int64_t kj_shared_bytes(const kj_kernel_info *kernel, const kj_eval_env *env,
+                        kj_shared_fault *fault);
 /* Does every requires of the kernel hold? Else *failed is the clause that does not; { 0, 0 }: it
  * cannot be evaluated. */
 bool kj_requires_hold(const kj_kernel_info *kernel, const kj_eval_env *env, kj_span *failed);

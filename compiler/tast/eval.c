@@ -87,23 +87,39 @@ bool kj_eval(const kj_texpr *e, const kj_eval_env *env, kj_value *out)
 
 /* ---- Of a kernel ---- */
 
-int64_t kj_shared_bytes(const kj_kernel_info *info, const kj_eval_env *env)
+/* An extent as it was before it became an i64. */
+static bool eval_extent(const kj_texpr *e, const kj_eval_env *env, kj_value *out)
+{
+    bool wide = e->kind == KJ_TE_CONVERT && e->u.unary.arg->type == KJ_U64;
+    return kj_eval(wide ? e->u.unary.arg : e, env, out);
+}
+
+/* Adds the bytes of an array; false: they are none, by this extent. */
+static bool add_bytes(const kj_tarray *a, const kj_eval_env *env, int64_t *total, kj_value *extent)
+{
+    int64_t bytes = kj_elem_size(a);
+    for (int d = 0; d < a->ndim; d++) {
+        *extent = kj_int(KJ_I64, -1);
+        if (!eval_extent(a->shape[d], env, extent) || !kj_value_fits(*extent, KJ_I64) ||
+            extent->i < 0 || __builtin_mul_overflow(bytes, extent->i, &bytes))
+            return false;
+    }
+    return bytes <= INT64_MAX - 63 &&
+           !__builtin_add_overflow(*total, (bytes + 63) / 64 * 64, total);
+}
+
+int64_t kj_shared_bytes(const kj_kernel_info *info, const kj_eval_env *env, kj_shared_fault *fault)
 {
     const kj_tkernel *kernel = info->typed;
     int64_t total = 0;
     for (int i = 0; i < kernel->nroots; i++) {
         const kj_tarray *a = kernel->roots[i];
-        if (a->space != KJ_SHARED)
+        kj_value extent;
+        if (a->space != KJ_SHARED || add_bytes(a, env, &total, &extent))
             continue;
-        int64_t bytes = kj_elem_size(a);
-        for (int d = 0; d < a->ndim; d++) {
-            kj_value v;
-            if (!kj_eval(a->shape[d], env, &v) || v.i < 0 ||
-                __builtin_mul_overflow(bytes, v.i, &bytes))
-                return -1;
-        }
-        if (bytes > INT64_MAX - 63 || __builtin_add_overflow(total, (bytes + 63) / 64 * 64, &total))
-            return -1;
+        if (fault)
+            *fault = (kj_shared_fault){a->name, extent};
+        return -1;
     }
     return total;
 }

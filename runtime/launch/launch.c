@@ -24,17 +24,30 @@ kjit_status kj_launch_find(kj_binding *b, kj_variant **out)
     return kj_variant_get(b->kernel, &spec, b->key, &env, b->label, out);
 }
 
+static kjit_status fail_shared(const kj_binding *b, const char *kernel, const kj_shared_fault *why)
+{
+    kjit_context *ctx = b->kernel->mod->ctx;
+    if (why->extent.type != KJ_U64 && why->extent.i < 0)
+        return kj_fail(ctx, KJIT_LAUNCH,
+                       "kernel '%s': an extent of the shared array '%s' is %lld, which is below 0",
+                       kernel, why->array, (long long)why->extent.i);
+    return kj_fail(ctx, KJIT_LAUNCH,
+                   "kernel '%s': the shared array '%s', with an extent of %llu, is larger than the "
+                   "%lld bytes of shared memory that there are for a block",
+                   kernel, why->array, (unsigned long long)why->extent.u,
+                   (long long)ctx->ops->max_shared);
+}
+
 kjit_status kj_launch_scratch(kj_binding *b, const kj_variant *variant, size_t *out)
 {
     kjit_context *ctx = b->kernel->mod->ctx;
     int64_t shared = variant->shared;
     if (shared < 0) {
         kj_eval_env env = kj_binding_env(b);
-        shared = kj_shared_bytes(variant->kernel, &env);
+        kj_shared_fault why;
+        shared = kj_shared_bytes(variant->kernel, &env, &why);
         if (shared < 0)
-            return kj_fail(ctx, KJIT_LAUNCH,
-                           "kernel '%s': a shared array has a negative or an absurd size",
-                           variant->kernel->name);
+            return fail_shared(b, variant->kernel->name, &why);
     }
     if (shared > ctx->ops->max_shared)
         return kj_fail(ctx, KJIT_LAUNCH,

@@ -59,7 +59,10 @@ static bool extents(kj_run *r, const kj_rcall *c, int *ndim, int64_t shape[KJIT_
         return kj_run_fail(r, KJIT_SHAPE, c->span, "an array has 1 to %d axes, not %lld",
                            KJIT_MAX_NDIM, (long long)n);
     for (int i = 0; i < n; i++) {
-        if (items[i].kind != KJ_R_INT || items[i].dtype == KJIT_U64)
+        if (items[i].kind == KJ_R_INT && items[i].dtype == KJIT_U64)
+            return kj_run_fail(r, KJIT_SHAPE, c->span, "%s is no extent",
+                               kj_run_short(items[i]).text);
+        if (items[i].kind != KJ_R_INT)
             return kj_run_fail(r, KJIT_TYPE, c->span, "a shape has ints: %s is none",
                                kj_run_is_number(items[i]) ? kj_run_short(items[i]).text
                                                           : kj_run_kind_name(items[i]));

@@ -101,12 +101,7 @@ bool kj_element_at(kj_sema *s, const kj_expr *place, kj_tarray **array, kj_opera
 /* Counted from the start of the axis, where one below 0 counts from the end. NULL after an error. */
 static kj_texpr *slice_bound(kj_sema *s, const kj_expr *e, const kj_tarray *base, int axis)
 {
-    kj_operand v = kj_expr_value(s, e, KJ_VOID);
-    if (v.kind == KJ_V_SCALAR &&
-        v.u.scalar.e->type == KJ_U64) { /* none of them counts from the end */
-        kj_texpr *args[2] = {v.u.scalar.e, kj_te_const(s, kj_int(KJ_U64, INT64_MAX), e->span)};
-        v = kj_scalar(kj_te_call(s, KJ_BI_MIN, args, 2, KJ_U64, e->span));
-    }
+    kj_operand v = kj_most_i64(s, kj_expr_value(s, e, KJ_VOID)); /* no u64 counts from the end */
     kj_texpr *bound = kj_index_value(s, v, "an index");
     if (!bound || kj_least(s, bound) >= 0)
         return bound ? kj_hold(s, bound, "bound") : NULL;
@@ -124,10 +119,11 @@ static bool select_slice(kj_sema *s, const kj_expr *e, const kj_tarray *base, in
                          selection *out)
 {
     const kj_expr *start = e->u.slice.start, *stop = e->u.slice.stop;
-    int64_t step = 1;
+    kj_value by = kj_int(KJ_I64, 1);
     out->whole = !start && !stop && !e->u.slice.step;
-    if (e->u.slice.step && !kj_integer_const(s, e->u.slice.step, "a slice's step", &step))
+    if (e->u.slice.step && !kj_whole_const(s, e->u.slice.step, "a slice's step", &by))
         return false;
+    int64_t step = kj_value_fits(by, KJ_I64) ? by.i : INT64_MAX;
     if (step == 0) {
         kj_sema_error(s, e->u.slice.step->span, KJ_RULE_SLICE_STEP, "a slice's step is not 0");
         return false;

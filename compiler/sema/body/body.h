@@ -15,12 +15,16 @@ kj_operand kj_expr_any(kj_sema *s, const kj_expr *e, kj_dtype want);
 kj_operand kj_expr_value(kj_sema *s, const kj_expr *e, kj_dtype want);
 /* The same, where a choice of literals may stay untyped. */
 kj_operand kj_expr_untyped(kj_sema *s, const kj_expr *e, kj_dtype want);
+/* What an expression came to as a value: no symbol, no call without a result. */
+kj_operand kj_checked_value(kj_sema *s, const kj_expr *e, kj_operand v);
 /* Several as kj_expr_untyped, left to right, each before the next's statements. */
 void kj_expr_list(kj_sema *s, const kj_expr *e, kj_operand *out, int n);
 /* A constant of the type (any when KJ_VOID: then literals stay); false after an error. */
 bool kj_expr_const(kj_sema *s, const kj_expr *e, kj_dtype type, const char *what, kj_value *out);
 /* Of any type of integers. */
 bool kj_integer_const(kj_sema *s, const kj_expr *e, const char *what, int64_t *out);
+/* The same of any integer, in the type it has. */
+bool kj_whole_const(kj_sema *s, const kj_expr *e, const char *what, kj_value *out);
 kj_operand kj_symbol_value(kj_sema *s, kj_symbol *sym, kj_span span);
 /* The symbol that an expression names, dotted builtins included; NULL when it is no name
  * (nothing is reported). */

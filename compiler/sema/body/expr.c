@@ -445,18 +445,29 @@ bool kj_expr_const(kj_sema *s, const kj_expr *e, kj_dtype type, const char *what
     return true;
 }
 
-bool kj_integer_const(kj_sema *s, const kj_expr *e, const char *what, int64_t *out)
+bool kj_whole_const(kj_sema *s, const kj_expr *e, const char *what, kj_value *out)
 {
     kj_operand v;
     if (!known_value(s, e, KJ_I64, what, &v))
         return false;
-    bool integer = v.kind == KJ_V_SCALAR && kj_is_int(v.u.scalar.e->type);
-    kj_texpr *c = integer && kj_value_fits(v.u.scalar.e->u.value, KJ_I64)
-                      ? kj_te_convert(s, v.u.scalar.e, KJ_I64, v.span)
-                      : kj_coerce(s, v, KJ_I64, what);
+    bool typed = v.kind == KJ_V_SCALAR && kj_is_int(v.u.scalar.e->type);
+    if (typed || (v.kind == KJ_V_LITERAL && kj_is_int(v.u.literal.type))) {
+        *out = typed ? v.u.scalar.e->u.value : v.u.literal;
+        return true;
+    }
+    kj_texpr *c = kj_coerce(s, v, KJ_I64, what);
     if (c)
-        *out = c->u.value.i;
+        *out = c->u.value;
     return c != NULL;
+}
+
+bool kj_integer_const(kj_sema *s, const kj_expr *e, const char *what, int64_t *out)
+{
+    kj_value v;
+    if (!kj_whole_const(s, e, what, &v) || !kj_fits_i64(s, v, e->span, what))
+        return false;
+    *out = kj_fold_convert(v, KJ_I64).i;
+    return true;
 }
 
 kj_dtype kj_dtype_argument(kj_sema *s, const kj_expr *e)

@@ -85,8 +85,9 @@ static bool extents(kj_sema *s, const kj_expr *e, const char *what, kj_texpr *ou
     for (int i = 0; i < 3; i++)
         out[i] = kj_te_i64(s, 1, e->span);
     for (int i = 0; i < n; i++) {
-        out[i] = kj_index_value(s, v.kind == KJ_V_TUPLE ? v.u.tuple.items[i] : v, what);
-        if (!out[i])
+        kj_operand item;
+        if (!kj_size_item(s, &v, i, what, &item) ||
+            !(out[i] = kj_size_value(s, kj_most_i64(s, item), what)))
             return false;
     }
     return true;

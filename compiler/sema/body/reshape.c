@@ -39,7 +39,7 @@ typedef struct shape {
 
 static bool take_extent(kj_sema *s, kj_operand v, shape *to)
 {
-    kj_texpr *e = kj_index_value(s, v, "an extent");
+    kj_texpr *e = kj_size_value(s, v, "an extent");
     if (!e)
         return false;
     if (to->n == KJ_MAX_NDIM) {
@@ -73,10 +73,12 @@ static bool take_shape(kj_sema *s, const kj_expr *e, const kj_operand *v, int n,
         return false;
     }
     bool tuple = n == 1 && v->kind == KJ_V_TUPLE && !v->u.tuple.of;
-    const kj_operand *items = tuple ? v->u.tuple.items : v;
-    for (int i = 0; i < (tuple ? v->u.tuple.n : n); i++)
-        if (!take_extent(s, items[i], to))
+    kj_operand item;
+    for (int i = 0; i < (tuple ? v->u.tuple.n : n); i++) {
+        item = v[tuple ? 0 : i];
+        if ((tuple && !kj_size_item(s, v, i, "an extent", &item)) || !take_extent(s, item, to))
             return false;
+    }
     return to->n > 0;
 }
 

@@ -10,13 +10,13 @@ enum { ARRAY_ALIGN = 64 };
 
 static bool check_alignment(kj_sema *s, const kj_expr *e)
 {
-    int64_t n;
-    if (!kj_integer_const(s, e, "an alignment", &n))
+    kj_value v;
+    if (!kj_whole_const(s, e, "an alignment", &v))
         return false;
-    if (n >= 1 && n <= ARRAY_ALIGN && (n & (n - 1)) == 0)
+    if (v.u >= 1 && v.u <= ARRAY_ALIGN && (v.u & (v.u - 1)) == 0)
         return true;
-    kj_sema_error(s, e->span, KJ_RULE_ALIGNMENT,
-                  "an alignment is a power of two up to %d, not %lld", ARRAY_ALIGN, (long long)n);
+    kj_sema_error(s, e->span, KJ_RULE_ALIGNMENT, "an alignment is a power of two up to %d, not %s",
+                  ARRAY_ALIGN, kj_literal_text(s, v));
     return false;
 }
 
@@ -102,7 +102,7 @@ static void refuse_extent(kj_sema *s, kj_span at, bool shared)
 /* One extent: positive, and known now, or for shared arrays at the launch. NULL after an error. */
 static kj_texpr *extent(kj_sema *s, kj_operand v, bool shared)
 {
-    kj_texpr *e = kj_index_value(s, v, "an extent");
+    kj_texpr *e = kj_size_value(s, v, "an extent");
     if (!e)
         return NULL;
     if (kj_is_const(e)) {
@@ -123,7 +123,8 @@ static kj_texpr *extent(kj_sema *s, kj_operand v, bool shared)
     if (!shared && host && kj_checked_alone(s)) /* each call is asked again */
         return kj_te_i64(s, 1, v.span);
     if (!shared || !host) {
-        refuse_extent(s, shared ? bad : v.span, shared);
+        bool here = bad.begin >= v.span.begin && bad.end <= v.span.end;
+        refuse_extent(s, shared && here ? bad : v.span, shared);
         return NULL;
     }
     return host;
@@ -132,19 +133,15 @@ static kj_texpr *extent(kj_sema *s, kj_operand v, bool shared)
 static bool shape_of(kj_sema *s, const kj_expr *e, bool shared, kj_tarray *a)
 {
     kj_operand v = kj_expr_value(s, e, KJ_VOID);
-    kj_operand *items = &v;
-    int n = 1;
-    if (v.kind == KJ_V_TUPLE) {
-        items = v.u.tuple.items;
-        n = v.u.tuple.n;
-    }
+    kj_operand item;
+    int n = v.kind == KJ_V_TUPLE ? v.u.tuple.n : 1;
     if (n < 1 || n > KJ_MAX_NDIM) {
         kj_sema_error(s, e->span, KJ_RULE_TOO_MANY_AXES, "an array has 1 to %d axes, not %d",
                       KJ_MAX_NDIM, n);
         return false;
     }
     for (int i = 0; i < n; i++)
-        if (!(a->shape[i] = extent(s, items[i], shared)))
+        if (!kj_size_item(s, &v, i, "an extent", &item) || !(a->shape[i] = extent(s, item, shared)))
             return false;
     a->ndim = n;
     return true;

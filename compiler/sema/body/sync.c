@@ -18,7 +18,7 @@ static kj_texpr *mask(kj_sema *s, kj_operand v, const char *name)
         kj_hint(s->diag, m, "all lanes are 0xffffffff");
         return NULL;
     }
-    kj_texpr *e = kj_index_value(s, v, kj_arena_printf(s->diag->arena, "the mask of '%s'", name));
+    kj_texpr *e = kj_size_value(s, v, kj_arena_printf(s->diag->arena, "the mask of '%s'", name));
     if (e && kj_is_const(e) && (e->u.value.i < -1 || e->u.value.i > UINT32_MAX)) {
         kj_message *m = kj_sema_error(s, v.span, KJ_RULE_MASK,
                                       "a mask has a bit for each of %d lanes", KJ_WARP);
@@ -38,8 +38,7 @@ static kj_texpr *argument(kj_sema *s, kj_operand v, char letter, const char *nam
         return kj_condition(s, v, kj_arena_printf(s->diag->arena, "the condition of '%s'", name));
     case 'm': return mask(s, v, name);
     case 'i':
-        e = kj_index_value(s, v,
-                           kj_arena_printf(s->diag->arena, "the last argument of '%s'", name));
+        e = kj_size_value(s, v, kj_arena_printf(s->diag->arena, "the last argument of '%s'", name));
         return e ? kj_te_convert(s, e, KJ_U32, v.span) : NULL;
     default:
         if (kj_no_number(s, &v, what))

@@ -225,19 +225,70 @@ kj_texpr *kj_condition(kj_sema *s, kj_operand v, const char *what)
     return NULL;
 }
 
+bool kj_fits_i64(kj_sema *s, kj_value v, kj_span at, const char *what)
+{
+    if (kj_value_fits(v, KJ_I64))
+        return true;
+    kj_sema_error(s, at, KJ_RULE_CONSTANT_RANGE, "%s is at most %lld, not %s", what,
+                  (long long)INT64_MAX, kj_literal_text(s, v));
+    return false;
+}
+
+static kj_message *not_an_integer(kj_sema *s, const kj_operand *v, const char *what)
+{
+    return kj_sema_error(s, v->span, KJ_RULE_NOT_AN_INTEGER, "%s is an integer, not %s", what,
+                         kj_describe(s, v));
+}
+
+static bool is_integer(const kj_operand *v)
+{
+    return v->kind == KJ_V_SCALAR ? kj_is_int(v->u.scalar.e->type)
+                                  : kj_is_untyped(v) && !kj_is_float(kj_untyped_type(v));
+}
+
 kj_texpr *kj_index_value(kj_sema *s, kj_operand v, const char *what)
 {
-    if (v.kind == KJ_V_SCALAR && kj_is_int(v.u.scalar.e->type))
+    if (v.kind == KJ_V_SCALAR && is_integer(&v))
         return kj_te_convert(s, v.u.scalar.e, KJ_I64, v.span);
-    if (kj_is_untyped(&v) && !kj_is_float(kj_untyped_type(&v)))
+    if (v.kind == KJ_V_LITERAL && is_integer(&v) && !kj_fits_i64(s, v.u.literal, v.span, what))
+        return NULL;
+    if (is_integer(&v))
         return kj_coerce(s, v, KJ_I64, what);
     if (v.kind == KJ_V_ERROR)
         return NULL;
-    kj_message *m = kj_sema_error(s, v.span, KJ_RULE_NOT_AN_INTEGER, "%s is an integer, not %s",
-                                  what, kj_describe(s, &v));
+    kj_message *m = not_an_integer(s, &v, what);
     if (v.kind == KJ_V_SCALAR)
         write_conversion(s, m, KJ_I64, v.span, "");
     return NULL;
+}
+
+kj_operand kj_most_i64(kj_sema *s, kj_operand v)
+{
+    if (v.kind != KJ_V_SCALAR || v.u.scalar.e->type != KJ_U64)
+        return v;
+    kj_texpr *args[2] = {v.u.scalar.e, kj_te_const(s, kj_int(KJ_U64, INT64_MAX), v.span)};
+    return kj_scalar(kj_te_call(s, KJ_BI_MIN, args, 2, KJ_U64, v.span));
+}
+
+kj_texpr *kj_size_value(kj_sema *s, kj_operand v, const char *what)
+{
+    const kj_texpr *e = v.kind == KJ_V_SCALAR ? v.u.scalar.e : NULL;
+    if (e && e->type == KJ_U64 && kj_is_const(e) && !kj_is_hypothetical(s) &&
+        !kj_fits_i64(s, e->u.value, v.span, what))
+        return NULL;
+    return kj_index_value(s, v, what);
+}
+
+bool kj_size_item(kj_sema *s, const kj_operand *of, int i, const char *what, kj_operand *out)
+{
+    *out = of->kind == KJ_V_TUPLE ? of->u.tuple.items[i] : *of;
+    bool here = out->span.begin >= of->span.begin && out->span.end <= of->span.end;
+    if (of->kind != KJ_V_TUPLE || out->kind == KJ_V_ERROR || (here && !of->u.tuple.of))
+        return out->kind != KJ_V_ERROR;
+    out->span = of->span;
+    if (!is_integer(out))
+        not_an_integer(s, out, what);
+    return is_integer(out);
 }
 
 /* The statements of a branch, and then `e`, as one expression. */

@@ -57,6 +57,15 @@ kj_texpr *kj_condition(kj_sema *s, kj_operand v, const char *what);
 const char *kj_widened_text(kj_sema *s, const kj_texpr *e, kj_dtype to);
 /* Any integer as i64; NULL after an error about what, "an index". */
 kj_texpr *kj_index_value(kj_sema *s, kj_operand v, const char *what);
+/* The same of what is no index: a constant u64 that no i64 holds is an error, not a number below 0. */
+kj_texpr *kj_size_value(kj_sema *s, kj_operand v, const char *what);
+/* One of a tuple's sizes, or what is no tuple itself; what is wrong with it is told at the tuple where that is written
+ * elsewhere. False after an error. */
+bool kj_size_item(kj_sema *s, const kj_operand *of, int i, const char *what, kj_operand *out);
+/* A u64 that no i64 holds as the largest of those; others as they are. */
+kj_operand kj_most_i64(kj_sema *s, kj_operand v);
+/* Does an i64 hold it? False after an error. */
+bool kj_fits_i64(kj_sema *s, kj_value v, kj_span at, const char *what);
 kj_operand kj_branch_close(kj_sema *s, kj_branch *b, kj_operand v, kj_span span);
 
 /* ---- open.c ---- */

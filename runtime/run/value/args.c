@@ -33,8 +33,8 @@ bool kj_run_arg_int(kj_run *r, const kj_rcall *c, int i, int64_t *out)
                          ? "int(x) is a float's integer part; // divides to an int"
                          : NULL);
     if (c->args[i].dtype == KJIT_U64)
-        return kj_run_fail(r, KJIT_TYPE, c->spans[i], "%s is too large",
-                           kj_run_short(c->args[i]).text);
+        return kj_run_fail(r, KJIT_TYPE, c->spans[i], "%s is too large: it is at most %lld",
+                           kj_run_short(c->args[i]).text, (long long)INT64_MAX);
     *out = c->args[i].u.i;
     return true;
 }
