@@ -32,6 +32,8 @@ static const char source[] =
     "kernel fill(c: Cell[], by: Cell) { c[grid(1)] = by }\n"
     "kernel pair(c: Cell[], by: (i32, i16)) { c[grid(1)] = Cell(by[0], by[1]) }\n"
     "kernel other(c: Cell[], by: (i32, i32)) { c[grid(1)] = Cell(by[0], i16(by[1])) }\n"
+    "record Long { v: i32[100] }\n"
+    "kernel moved(x: Long[], out: Long[]) { out[grid(1)] = x[grid(1)] }\n"
     "const table: Cell[2]\n"
     "kernel look(c: Cell[]) { c[grid(1)] = table[grid(1)] }\n";
 
@@ -430,6 +432,35 @@ static void test_device_record(void **state)
     kjit_module_free(mod);
 }
 
+/* Elements that overlap by parts, either way: what is written is what was there before. */
+static void test_overlapping(void **state)
+{
+    (void)state;
+    enum { N = 100, MOST = 3 * N };
+    static const int starts[][2] = {{0, 30}, {30, 0}, {0, 99}, {99, 0}, {0, 100}, {7, 7}, {0, 1}};
+    kjit_module *mod = module(source);
+    kjit_dtype type = record(mod, "Long");
+    for (size_t k = 0; k < sizeof starts / sizeof *starts; k++) {
+        int32_t words[MOST];
+        kjit_array *x, *out;
+        for (int i = 0; i < MOST; i++)
+            words[i] = i;
+        OK(kjit_array_wrap(ctx, words + starts[k][0], type, 1, (int64_t[]){1}, NULL, KJIT_HOST,
+                           &x));
+        OK(kjit_array_wrap(ctx, words + starts[k][1], type, 1, (int64_t[]){1}, NULL, KJIT_HOST,
+                           &out));
+        launch(mod, "moved", 1, (kjit_arg[]){kjit_arg_array(x), kjit_arg_array(out)}, 2);
+        OK(kjit_synchronize(ctx));
+        for (int i = 0; i < MOST; i++) {
+            int at = i - starts[k][1];
+            assert_int_equal(words[i], at >= 0 && at < N ? starts[k][0] + at : i);
+        }
+        kjit_array_free(x);
+        kjit_array_free(out);
+    }
+    kjit_module_free(mod);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -437,7 +468,7 @@ int main(void)
         cmocka_unit_test(test_launches),    cmocka_unit_test(test_modules),
         cmocka_unit_test(test_saved),       cmocka_unit_test(test_packed),
         cmocka_unit_test(test_nested),      cmocka_unit_test(test_device_record),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_refused),     cmocka_unit_test(test_overlapping),
     };
     int failed = cmocka_run_group_tests(tests, make_context, drop_context);
     drop_folder();

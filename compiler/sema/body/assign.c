@@ -436,6 +436,47 @@ static void assign_view(kj_sema *s, const kj_stmt *st, kj_tarray *target, kj_tst
     kj_assign_row(s, &each, st, target);
 }
 
+/* Does the target do something before it is known what is assigned? Its statements are those from `before`. */
+static bool has_effects(const place *p, const kj_tstmt *before)
+{
+    bool effects = false;
+    for (const kj_tstmt *st = before; st; st = st->next)
+        effects |= st->kind != KJ_TS_DECL || (st->u.decl.init && kj_has_effect(st->u.decl.init));
+    for (int i = 0; i < p->at->u.place.array->ndim; i++)
+        effects |= kj_has_effect(p->at->u.place.index[i]);
+    return effects;
+}
+
+/* The value; true: an element, unread, that is copied to the target's place. */
+static bool value_or_element(kj_sema *s, const kj_stmt *st, const place *p, const kj_tstmt *before,
+                             kj_operand *v)
+{
+    const kj_expr *e = st->u.assign.value;
+    const kj_aggregate *of = p && is_element(p) ? p->at->u.place.array->of : NULL;
+    bool copied = kj_is_copied(of) && !st->u.assign.augmented &&
+                  (e->kind == KJ_E_INDEX || e->kind == KJ_E_MEMBER) && !has_effects(p, before);
+    if (!copied) {
+        *v = kj_expr_value(s, e, p ? scalar_type(p) : KJ_VOID);
+        return false;
+    }
+    *v = kj_place_expr(s, e);
+    const kj_tarray *from = v->kind == KJ_V_PLACE ? v->u.place.array : NULL;
+    if (!from || !from->of || !kj_same_aggregate(from->of, of)) {
+        *v = kj_settle_as(s, kj_checked_value(s, e, kj_place_value(s, *v)), KJ_VOID);
+        return false;
+    }
+    for (int i = 0; i < from->ndim; i++)
+        v->u.place.index[i] = kj_hold(s, v->u.place.index[i], "index");
+    return true;
+}
+
+static void copy_element(kj_sema *s, const place *p, const kj_operand *from, kj_span span)
+{
+    for (int i = 0; i < p->at->u.place.array->ndim; i++)
+        p->at->u.place.index[i] = kj_hold(s, p->at->u.place.index[i], "index");
+    kj_copy_element(s, p->at, from, span);
+}
+
 /* a[i] = v, a[i].x op= v and the like */
 static void assign_part(kj_sema *s, const kj_stmt *st, const kj_expr *target)
 {
@@ -453,9 +494,14 @@ static void assign_part(kj_sema *s, const kj_stmt *st, const kj_expr *target)
         old = read_place(s, &p, target->span);
     }
     kj_tstmt **at = s->sink->tail;
-    v = kj_expr_value(s, st->u.assign.value, ok ? scalar_type(&p) : KJ_VOID);
+    bool copied = value_or_element(s, st, ok ? &p : NULL, *before, &v);
     if (!ok)
         return;
+    if (copied) {
+        put_behind(s, &p, &v, before, at);
+        copy_element(s, &p, &v, st->span);
+        return;
+    }
     if (!st->u.assign.augmented) {
         put_behind(s, &p, &v, before, at);
     } else if (kj_could_see(s, at, &v)) {

@@ -220,6 +220,8 @@ typedef void kj_each_body(kj_sema *s, kj_each *each, void *ctx);
 void kj_each_loop(kj_sema *s, kj_each *each, kj_each_body *body, void *ctx);
 /* What the expression is for the elements of a turn. */
 kj_operand kj_each_value(kj_sema *s, kj_each *each, kj_dtype want);
+/* The element of a turn, unread, where the expression is a view and no more. */
+bool kj_each_place(kj_sema *s, kj_each *each, kj_operand *out);
 /* Was it evaluated before? Then what it is in this turn. */
 bool kj_each_find(kj_sema *s, const kj_expr *e, kj_operand *out);
 

@@ -123,6 +123,23 @@ bool kj_each_find(kj_sema *s, const kj_expr *e, kj_operand *out)
     return true;
 }
 
+bool kj_each_place(kj_sema *s, kj_each *each, kj_operand *out)
+{
+    const kj_operand *v = leaf(each, each->e);
+    if (!v || v->kind != KJ_V_ARRAY || !v->u.array->of)
+        return false;
+    kj_tarray *a = v->u.array;
+    kj_texpr **index = KJ_NEW_ARRAY(s->arena, kj_texpr *, KJ_MAX_NDIM);
+    for (int i = 0; i < a->ndim; i++)
+        index[i] = each->index[each->ndim - a->ndim + i];
+    if (a != each->of)
+        a = kj_index_checked(s, a, index, NULL);
+    *out = (kj_operand){.kind = KJ_V_PLACE, .span = each->e->span};
+    out->u.place.array = a;
+    out->u.place.index = index;
+    return true;
+}
+
 kj_operand kj_each_value(kj_sema *s, kj_each *each, kj_dtype want)
 {
     s->each = each;

@@ -353,7 +353,11 @@ kj_operand kj_expr_value(kj_sema *s, const kj_expr *e, kj_dtype want)
 
 kj_operand kj_expr_untyped(kj_sema *s, const kj_expr *e, kj_dtype want)
 {
-    kj_operand v = kj_expr_any(s, e, want);
+    return kj_checked_value(s, e, kj_expr_any(s, e, want));
+}
+
+kj_operand kj_checked_value(kj_sema *s, const kj_expr *e, kj_operand v)
+{
     if (v.kind == KJ_V_NONE) {
         kj_sema_error(s, e->span, KJ_RULE_NO_VALUE, "this call gives no value");
         return kj_no_value(e->span);

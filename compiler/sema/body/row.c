@@ -221,6 +221,14 @@ static void assign_element(kj_sema *s, kj_each *each, void *ctx)
         old = kj_load_element(s, a, each->index, value->span);
         at = s->sink->tail;
     }
+    kj_operand from, to = {.kind = KJ_V_PLACE, .span = r->st->span};
+    if (!r->st->u.assign.augmented && kj_is_copied(a->of) && kj_each_place(s, each, &from) &&
+        kj_same_aggregate(from.u.place.array->of, a->of)) {
+        to.u.place.array = a;
+        to.u.place.index = each->index;
+        kj_copy_element(s, &to, &from, r->st->span);
+        return;
+    }
     kj_operand v = kj_each_value(s, each, a->elem);
     if (r->st->u.assign.augmented) {
         if (kj_could_see(s, at, &v))

@@ -46,9 +46,11 @@ static kj_index_check *checks_at(kj_sema *s, kj_index_check *c, kj_texpr **index
     return first;
 }
 
-kj_operand kj_array_field_place(kj_sema *s, const kj_operand *place)
+/* The element alone: an array of no axes yet. */
+static kj_tarray *alone(kj_sema *s, const kj_operand *place)
 {
-    kj_tarray *a = place->u.place.array, *view = KJ_NEW(s->arena, kj_tarray);
+    const kj_tarray *a = place->u.place.array;
+    kj_tarray *view = KJ_NEW(s->arena, kj_tarray);
     *view = *a;
     view->checks = checks_at(s, a->checks, place->u.place.index);
     for (int i = 0; i < a->ndim; i++)
@@ -59,8 +61,28 @@ kj_operand kj_array_field_place(kj_sema *s, const kj_operand *place)
         view->offset = kj_hold(s, view->offset, kj_arena_printf(s->arena, "%s.offset", a->name));
     view->ndim = 0;
     view->layout = KJ_LAYOUT_C;
-    add_axes(s, view, a->of);
+    return view;
+}
+
+kj_operand kj_array_field_place(kj_sema *s, const kj_operand *place)
+{
+    kj_tarray *view = alone(s, place);
+    add_axes(s, view, place->u.place.array->of);
     return (kj_operand){.kind = KJ_V_ARRAY, .span = place->span, .u.array = view};
+}
+
+kj_tarray *kj_words_at(kj_sema *s, const kj_operand *place, kj_dtype word)
+{
+    kj_tarray *a = place->u.place.array;
+    kj_field first = {.type = word};
+    kj_operand at = *place;
+    at.u.place.array = kj_part_view(s, a, &first);
+    kj_tarray *view = alone(s, &at);
+    view->whole = NULL;
+    view->shape[0] = kj_te_i64(s, a->of->size / kj_types[word].size, place->span);
+    view->stride[0] = kj_te_i64(s, 1, place->span);
+    view->ndim = 1;
+    return view;
 }
 
 /* ---- Indices into a value ---- */

@@ -140,6 +140,13 @@ static inline bool kj_is_in_bytes(const kj_tarray *a)
     return a->bytes && !a->of && kj_types[a->elem].size > 1;
 }
 
+/* ---- copy.c ---- */
+
+/* Are whole elements of it copied word by word? */
+bool kj_is_copied(const kj_aggregate *of);
+/* One element of such an aggregate to another, places both; as if all of it was read before the first word is written. */
+void kj_copy_element(kj_sema *s, const kj_operand *to, const kj_operand *from, kj_span span);
+
 /* ---- aggregate.c ---- */
 
 bool kj_is_aggregate(const kj_operand *v);
@@ -221,6 +228,8 @@ bool kj_fold_complex(kj_sema *s, kj_builtin id, const kj_operand *v, int n, kj_s
 /* An array whose elements are KJ_ARRAY_FIELD, with their axes behind its own; one such element. */
 kj_operand kj_array_field_view(kj_sema *s, kj_tarray *a, kj_span span);
 kj_operand kj_array_field_place(kj_sema *s, const kj_operand *place);
+/* The bytes of the element at a place as an array of words. */
+kj_tarray *kj_words_at(kj_sema *s, const kj_operand *place, kj_dtype word);
 /* Nested tuples, or an array of that shape, as a value of that type. */
 kj_operand kj_array_field_value(kj_sema *s, kj_operand v, const kj_aggregate *of, const char *what);
 
