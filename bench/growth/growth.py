@@ -117,6 +117,8 @@ SHAPES = {
                            + "".join(f"    print(fun{j}({j}))\n" for j in range(n)) + "}\n"),
     "launches": (1000, lambda n: "".join(f"kernel kern{j}(x: f32[]) {{ let i = grid(1); if i < x.size {{ x[i] = {j} }} }}\n" for j in range(n))
                  + "run {\n    let x = zeros(64)\n" + "".join(f"    kern{j}[1, 64](x)\n" for j in range(n)) + "}\n"),
+    "functions of run blocks": (1000, lambda n: "".join(f"run fun{j}(a, b = {j}) {{\n    let c = a + b\n    return c\n}}\n" for j in range(n))
+                                + "run { print(fun0(1)) }\n"),
     "names of an enum": (2000, lambda n: "enum E {\n" + "".join(f"    N{j} = {f'N{j - 1} + 1' if j else 0}\n" for j in range(n)) + "}\n"
                          + "run {\n" + "".join(f"    let v{j} = E.N{j}\n" for j in range(n)) + "}\n"),
     "open brackets": (1000, lambda n: "kernel k(x: f32[]) { x[0] = " + "(" * n + "\n}\n"),
@@ -144,7 +146,7 @@ def run(command, text, runs):
 def measure(kjit, shape, emit, quick, cpu):
     smallest, program = SHAPES[shape]
     checked = shape in ("undeclared names", "names of a run block", "record types", "names of an enum", "open brackets",
-                        "calls of functions", "launches")
+                        "calls of functions", "launches", "functions of run blocks")
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "g.knl")
         command = [kjit, "check", path] if checked else [kjit, "build", path, f"--emit={emit}", "-o", os.path.join(folder, "out")]

@@ -19,7 +19,7 @@ static int by_name(const void *a, const void *b)
     return (x->order > y->order) - (x->order < y->order);
 }
 
-static kj_run_name *find(const kj_run_names *names, const char *name)
+static const kj_run_name *find_here(const kj_run_names *names, const char *name)
 {
     size_t low = 0, high = names->n;
     while (low < high) {
@@ -30,6 +30,12 @@ static kj_run_name *find(const kj_run_names *names, const char *name)
             high = middle;
     }
     return low < names->n && names->names[low].name == name ? &names->names[low] : NULL;
+}
+
+static const kj_run_name *find(const kj_run_names *names, const char *name)
+{
+    const kj_run_name *own = find_here(names, name);
+    return own || !names->file ? own : find_here(names->file, name);
 }
 
 static void declare(kj_run_names *names, const char *name, const kj_expr *init)
@@ -94,19 +100,15 @@ static void join(kj_run_names *names)
             names->names[n - 1].init = NULL;
         else
             names->names[n++] = names->names[i];
+        if (names->file && find_here(names->file, names->names[n - 1].name))
+            names->names[n - 1].init = NULL;
     }
     names->n = n;
 }
 
-void kj_warn_run_names(kj_run_names *names, const kj_item *run)
+/* Each name's value, behind those that were declared before it. */
+static void find_values(kj_run_names *names)
 {
-    for (const kj_item *item = names->file->items; item; item = item->next)
-        if (item->name)
-            declare(names, item->name,
-                    item->kind == KJ_I_CONST && !item->type && !item->of ? item->value : NULL);
-    for (const kj_param_decl *p = run->params; p; p = p->next)
-        declare(names, p->name, NULL);
-    find_names(names, run->body);
     size_t all = names->n;
     join(names);
     kj_run_name **in_order = KJ_NEW_ARRAY(names->arena, kj_run_name *, all + 1);
@@ -115,6 +117,23 @@ void kj_warn_run_names(kj_run_names *names, const kj_item *run)
     for (size_t i = 0; i < all; i++)
         if (in_order[i] && in_order[i]->init)
             in_order[i]->value = kj_warn_value(names, in_order[i]->init);
+}
+
+void kj_warn_file_names(kj_run_names *names, const kj_file *file)
+{
+    for (const kj_item *item = file->items; item; item = item->next)
+        if (item->name)
+            declare(names, item->name,
+                    item->kind == KJ_I_CONST && !item->type && !item->of ? item->value : NULL);
+    find_values(names);
+}
+
+void kj_warn_run_names(kj_run_names *names, const kj_item *run)
+{
+    for (const kj_param_decl *p = run->params; p; p = p->next)
+        declare(names, p->name, NULL);
+    find_names(names, run->body);
+    find_values(names);
 }
 
 const kj_expr *kj_warn_init(const kj_run_names *names, const kj_expr *e)

@@ -58,14 +58,16 @@ typedef struct kj_run_name {
     kj_run_value value;
 } kj_run_name;
 
-/* The names that a run block sees, sorted. */
+/* The names that a file, a run block or one of its functions declares, sorted. */
 typedef struct kj_run_names {
     kj_arena *arena;
-    const kj_file *file;
+    const struct kj_run_names
+        *file; /* those of its file, which it sees too; NULL: they are these */
     kj_run_name *names;
     size_t n, capacity;
 } kj_run_names;
 
+void kj_warn_file_names(kj_run_names *names, const kj_file *file);
 void kj_warn_run_names(kj_run_names *names, const kj_item *run);
 /* What an expression comes to by the text alone, a param being its default. */
 kj_run_value kj_warn_value(const kj_run_names *names, const kj_expr *e);

@@ -238,10 +238,12 @@ void kj_warn_of_launches(kj_arena *arena, kj_diag *diag, const kj_file *file)
     for (const kj_item *item = file->items; item; item = item->next)
         n++;
     seen_kernel **seen = KJ_NEW_ARRAY(arena, seen_kernel *, n + 1);
+    kj_run_names declared = {.arena = arena};
+    kj_warn_file_names(&declared, file);
     for (const kj_item *item = file->items; item; item = item->next) {
         if (item->kind != KJ_I_RUN && item->kind != KJ_I_RUN_FN)
             continue;
-        launches l = {arena, diag, file, {.arena = arena, .file = file}, seen};
+        launches l = {arena, diag, file, {.arena = arena, .file = &declared}, seen};
         kj_warn_run_names(&l.names, item);
         see_list(&l, item->body);
     }
