@@ -91,10 +91,9 @@ kj_parts kj_host_complex_power(kj_parts z, kj_parts w, bool real)
         return w.re > 0 ? (kj_parts){0, 0} : (kj_parts){NAN, NAN};
     long double r = hypotl(z.re, z.im);
     double phi = atan2(z.im, z.re), angle = w.re * phi;
-    if (real)
-        return kj_host_rect((double)powl(r, w.re), angle);
-    angle += times(w.im, (double)logl(r));
-    long double length = length_of_power(r, w, phi);
+    if (!real)
+        angle += times(w.im, (double)logl(r));
+    long double length = real ? powl(r, w.re) : length_of_power(r, w, phi);
     double scale = length > DBL_MAX ? 0x1p64 : 1; /* the parts may still be numbers */
     kj_parts v = kj_host_rect((double)(length / scale), angle);
     return (kj_parts){v.re * scale, v.im * scale};

@@ -391,6 +391,26 @@ static kj_operand turned_power(const calc *c, kj_operand length, kj_operand turn
                       c->span);
 }
 
+/* |z|**x at `angle`, whose parts may be numbers where the length is beyond all of them: it is the square of |z|**(x / 2). */
+static kj_operand real_power(const calc *c, kj_operand length, const kj_operand half[2],
+                             kj_operand far, kj_operand two_to, kj_operand angle)
+{
+    kj_branch b;
+    kj_operand over = equal(c, length, num(c, INFINITY));
+    over = kj_scalar(kj_hold(c->s, over.u.scalar.e, "over"));
+    kj_branch_open(c->s, &b, false);
+    kj_operand root = call2(c, KJ_BI_POW, half[0], half[1]);
+    kj_operand rest = call(c, KJ_BI_EXP2, mul(c, half[1], two_to));
+    root = choose(c, far, mul(c, root, rest), root);
+    root = kj_scalar(kj_hold(c->s, root.u.scalar.e, "root"));
+    root = choose(c, over, kj_branch_close(c->s, &b, root, c->span), length);
+    root = kj_scalar(kj_hold(c->s, root.u.scalar.e, "length"));
+    kj_operand twice = logic(c, false, over, less(c, root, num(c, INFINITY)));
+    kj_operand scale = choose(c, twice, root, num(c, 1)), z = from_polar(c, root, angle);
+    return kj_complex(c->s, mul(c, z.u.tuple.items[0], scale), mul(c, z.u.tuple.items[1], scale),
+                      c->span);
+}
+
 /* The length |z|**x * exp(-y * phase z) at the angle x * phase z + y * log |z|. */
 kj_operand kj_complex_pow(kj_sema *s, kj_operand z, kj_operand w, bool real, kj_span span)
 {
@@ -404,8 +424,12 @@ kj_operand kj_complex_pow(kj_sema *s, kj_operand z, kj_operand w, bool real, kj_
     kj_operand length = call2(&c, KJ_BI_POW, r, x);
     kj_operand rest = call(&c, KJ_BI_EXP2, mul(&c, x, two_to));
     length = choose(&c, far, mul(&c, length, rest), length);
-    if (real)
-        return special_powers(&c, r, x, y, from_polar(&c, length, mul(&c, x, phi)));
+    if (real) {
+        kj_operand half[2] = {r, mul(&c, x, num(&c, 0.5))};
+        length = kj_scalar(kj_hold(s, length.u.scalar.e, "length"));
+        return special_powers(&c, r, x, y,
+                              real_power(&c, length, half, far, two_to, mul(&c, x, phi)));
+    }
     kj_operand log_r = log_abs(&c, z.u.tuple.items[0], z.u.tuple.items[1]);
     log_r = kj_scalar(kj_hold(s, log_r.u.scalar.e, "log"));
     kj_operand by = mul(&c, neg(&c, y), phi), angle = muladd(&c, x, phi, times(&c, y, log_r));
