@@ -3,6 +3,7 @@
  * and memory with both marks is a fault, which names both instructions. Only modules that have such
  * loads pay for it. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "ptx_lanes.h"
 
@@ -38,7 +39,7 @@ void ptx_add_marks(ptx_exec *exec, const ptx_span *span)
     if (!exec->module->reads_only || marks_of(exec, span->host))
         return;
     ptx_marks *marks = calloc(1, sizeof *marks + size);
-    uint32_t *last = calloc(size / WORD + 1, sizeof *last);
+    uint32_t *last = malloc((size / WORD + 1) * sizeof *last); /* looked at where there is a mark */
     if (!marks || !last)
         abort();
     marks->host = span->host;
@@ -50,19 +51,56 @@ void ptx_add_marks(ptx_exec *exec, const ptx_span *span)
 }
 
 /* Marks some bytes; the first that had the other mark, or -1. */
-static int mark(ptx_marks *marks, size_t at, unsigned count, uint8_t mine, uint32_t inst)
+static int mark(ptx_marks *marks, size_t at, size_t count, uint8_t mine, uint32_t inst)
 {
     uint8_t *bytes = marks->bytes + at, all = 0, other = READ_ONLY + WRITTEN - mine;
-    for (unsigned k = 0; k < count; k++)
+    for (size_t k = 0; k < count; k++)
         all |= bytes[k];
-    for (unsigned k = 0; (all & other) && k < count; k++)
+    for (size_t k = 0; (all & other) && k < count; k++)
         if (bytes[k] & other)
             return (int)k;
-    for (unsigned k = 0; k < count; k++)
+    for (size_t k = 0; k < count; k++)
         bytes[k] |= mine;
     for (size_t word = at / WORD; word <= (at + count - 1) / WORD; word++)
         marks->last[word] = inst;
     return -1;
+}
+
+/* The same of a lane's value, which is aligned, where no byte has the other mark; else false and nothing marked. */
+static inline bool mark_value(ptx_marks *marks, size_t at, size_t count, uint8_t mine, uint32_t inst)
+{
+    const uint64_t each = 0x0101010101010101;
+    uint64_t value = 0;
+    memcpy(&value, marks->bytes + at, count);
+    if (value & each * (READ_ONLY + WRITTEN - mine))
+        return false;
+    value |= each * mine;
+    memcpy(marks->bytes + at, &value, count);
+    marks->last[at / WORD] = inst;
+    if (count > WORD)
+        marks->last[at / WORD + 1] = inst;
+    return true;
+}
+
+static bool mark_quickly(ptx_marks *marks, size_t at, unsigned count, uint8_t mine, uint32_t inst)
+{
+    switch (count) {
+    case 1: return mark_value(marks, at, 1, mine, inst);
+    case 2: return mark_value(marks, at, 2, mine, inst);
+    case 4: return mark_value(marks, at, 4, mine, inst);
+    case 8: return mark_value(marks, at, 8, mine, inst);
+    default: return false;
+    }
+}
+
+/* The same of values that lie one behind the other in one allocation, as those of a warp mostly do. */
+static bool mark_row(ptx_marks *marks, const uintptr_t where[PTX_LANES], unsigned bytes, uint8_t mine, uint32_t inst)
+{
+    uintptr_t apart = 0;
+    size_t at = where[0] - marks->host, count = PTX_LANES * bytes;
+    for (size_t l = 0; l < PTX_LANES; l++)
+        apart |= where[l] ^ (where[0] + l * bytes);
+    return apart == 0 && at < marks->size && marks->size - at >= count && mark(marks, at, count, mine, inst) < 0;
 }
 
 static void tell(ptx_warp *warp, const ptx_inst *inst, int lane, bool write, const ptx_marks *marks,
@@ -84,6 +122,10 @@ void ptx_mark(ptx_warp *warp, const ptx_inst *inst, uint32_t lanes, unsigned byt
 {
     ptx_marks *marks = warp->exec->marks;
     uint32_t index = (uint32_t)(inst - warp->exec->module->code);
+    uint8_t mine = write ? WRITTEN : READ_ONLY;
+    if (lanes == PTX_FULL && (marks = marks_of(warp->exec, where[0])) != NULL &&
+        mark_row(marks, where, bytes, mine, index))
+        return;
     for (uint32_t left = lanes; left; left &= left - 1) {
         int l = __builtin_ctz(left);
         if (!marks || where[l] - marks->host >= marks->size)
@@ -91,7 +133,9 @@ void ptx_mark(ptx_warp *warp, const ptx_inst *inst, uint32_t lanes, unsigned byt
         if (!marks)
             continue;
         size_t at = where[l] - marks->host;
-        int first = mark(marks, at, bytes, write ? WRITTEN : READ_ONLY, index);
+        if (mark_quickly(marks, at, bytes, mine, index))
+            continue;
+        int first = mark(marks, at, bytes, mine, index);
         if (first >= 0) {
             tell(warp, inst, l, write, marks, at + (size_t)first);
             return;

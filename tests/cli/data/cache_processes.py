@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 
-KERNELS, PROCESSES, KILLS = 50, 64, 200
+KERNELS, PROCESSES, KILLS = 50, 64, 200 if "KJIT_TEST_ALL" in os.environ else 70
 folder, kjit = pathlib.Path(sys.argv[1]), sys.argv[2:]
 cache = folder / "cache"
 program = folder / "many.knl"
