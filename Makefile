@@ -348,12 +348,14 @@ $(BUILD)/flags: FORCE
 
 test-programs: $(UNIT_PROGRAMS) $(INTERPRETER_PROGRAMS) $(API_PROGRAMS) $(BUILD)/tests/ulp/ulp $(DOUBLE_PROGRAMS) $(BUILD)/tests/double/libcuda.so.1
 
-# The driver double: a library that nothing unloads, by a driver's name. The interpreter's loops are worth -O3; any
-# other model of thread-local memory in a library that comes by dlopen is more than LeakSanitizer can follow.
+# The driver double: a library that nothing unloads, by a driver's name. The interpreter's loops are worth -O3 and
+# this machine's vectors; any other model of thread-local memory in a library that comes by dlopen is more than
+# LeakSanitizer can follow.
+DOUBLE_VECTORS := $(shell grep -qw avx2 /proc/cpuinfo && echo -mavx2)
 $(DOUBLE_OBJECTS): $(BUILD)/obj/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo "CC   $<"
-	@$(CC) $(CPPFLAGS_ALL) $(WARNINGS) $(CFLAGS_ALL) -ftls-model=initial-exec $(if $(filter tests/double/ptx%,$*),$(if $(SANITIZE),,-O3)) -MMD -MP -c -o $@ $<
+	@$(CC) $(CPPFLAGS_ALL) $(WARNINGS) $(CFLAGS_ALL) -ftls-model=initial-exec $(if $(filter tests/double/ptx%,$*),$(if $(SANITIZE),,-O3 $(DOUBLE_VECTORS))) -MMD -MP -c -o $@ $<
 
 $(BUILD)/tests/double/libcuda.so.1: $(DOUBLE_OBJECTS)
 	@mkdir -p $(@D)

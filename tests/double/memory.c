@@ -42,8 +42,12 @@ bool memory_map(drv_memory *memory)
     }
     memory->map = map;
     memory->host = map + PAGE + shift;
-    if (memory->size <= config()->memory)
+    if (memory->size <= config()->memory) {
+#ifdef MADV_POPULATE_WRITE /* all pages at once take half as long as one by one */
+        madvise(map + PAGE, inner, MADV_POPULATE_WRITE);
+#endif
         memset(memory->host, POISON, memory->size);
+    }
     return true;
 }
 

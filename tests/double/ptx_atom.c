@@ -124,14 +124,14 @@ static void update(ptx_warp *warp, const ptx_inst *inst, uint32_t lanes, int fro
                 return;
             bool shared = warp->exec->spans[inst->span].base == PTX_OF_BLOCK;
             uint64_t old = 0, b = 0, c = 0;
-            memcpy(&old, (const void *)where, bytes);
-            memcpy(&b, COLUMN(u8, from) + (unsigned)l * bytes, bytes);
+            ptx_copy_bits(&old, (const void *)where, bytes);
+            ptx_copy_bits(&b, COLUMN(u8, from) + (unsigned)l * bytes, bytes);
             if (inst->form.pick[0] == PTX_cas)
-                memcpy(&c, COLUMN(u8, from + 1) + (unsigned)l * bytes, bytes);
+                ptx_copy_bits(&c, COLUMN(u8, from + 1) + (unsigned)l * bytes, bytes);
             uint64_t now = update_of(&inst->form, shared)((ptx_pick)inst->form.pick[0], old, b, c);
-            memcpy((void *)where, &now, bytes);
+            ptx_copy_bits((void *)where, &now, bytes);
             if (keeps)
-                memcpy(COLUMN(u8, 0) + (unsigned)l * bytes, &old, bytes);
+                ptx_copy_bits(COLUMN(u8, 0) + (unsigned)l * bytes, &old, bytes);
         }
 }
 

@@ -31,7 +31,7 @@ static number read_number(const ptx_form *form, ptx_type type, const char *from)
 {
     number n = {0};
     size_t bytes = (size_t)ptx_type_bytes(type);
-    memcpy(&n.bits, from, bytes);
+    ptx_copy_bits(&n.bits, from, bytes);
     if (type == PTX_f64) {
         memcpy(&n.value, &n.bits, 8);
     } else if (type == PTX_f32) {
@@ -203,7 +203,7 @@ static void cvt(ptx_warp *warp, const ptx_inst *inst, uint32_t lanes)
     fesetround(before);
     EACH_LANE (l)
         if (ACTIVE(l))
-            memcpy(to + l * inst->bytes[0], &r[l], inst->bytes[0]);
+            ptx_copy_bits(to + l * inst->bytes[0], &r[l], inst->bytes[0]);
 }
 
 /* Whether PTX has that conversion with that rounding. */
@@ -233,6 +233,9 @@ ptx_fn *ptx_choose_cvt(const ptx_form *form)
 
 #define INT32_OF_FLOAT(a) \
     ((a) != (a) ? 0 : (a) >= 0x1p31f ? INT32_MAX : (a) < -0x1p31f ? INT32_MIN : (int32_t)(a))
+#define INT_OF_DOUBLE(a, LEAST, MOST, TOP) \
+    ((a) != (a) || (a) < -(TOP) ? (LEAST) : (a) >= (TOP) ? (MOST) : (int64_t)(a))
+#define FLOAT_OF_DOUBLE(a) ((a) != (a) ? __builtin_nanf("0x3fffff") : (float)(a))
 UNARY(u64_u32, u64, u32, a)
 UNARY(s64_s32, s64, s32, a)
 UNARY(u32_u64, u32, u64, a)
@@ -244,6 +247,14 @@ UNARY(f32_u32, f32, u32, a)
 UNARY(f64_s32, f64, s32, a)
 UNARY(f64_u32, f64, u32, a)
 UNARY(s32_f32, s32, f32, INT32_OF_FLOAT(a))
+UNARY(f32_s64, f32, s64, a)
+UNARY(f32_u64, f32, u64, a)
+UNARY(f64_s64, f64, s64, a)
+UNARY(f64_u64, f64, u64, a)
+UNARY(f64_f32, f64, f32, a)
+UNARY(f32_f64, f32, f64, FLOAT_OF_DOUBLE(a))
+UNARY(s32_f64, s32, f64, INT_OF_DOUBLE(a, INT32_MIN, INT32_MAX, 0x1p31))
+UNARY(s64_f64, s64, f64, INT_OF_DOUBLE(a, INT64_MIN, INT64_MAX, 0x1p63))
 
 static const struct {
     ptx_type to, from;
@@ -259,7 +270,11 @@ static const struct {
     {PTX_u16, PTX_u32, PTX_NO_ROUND, u16_u32}, {PTX_s16, PTX_s32, PTX_NO_ROUND, u16_u32},
     {PTX_f32, PTX_s32, PTX_rn, f32_s32},       {PTX_f32, PTX_u32, PTX_rn, f32_u32},
     {PTX_f64, PTX_s32, PTX_rn, f64_s32},       {PTX_f64, PTX_u32, PTX_rn, f64_u32},
-    {PTX_s32, PTX_f32, PTX_rzi, s32_f32},
+    {PTX_s32, PTX_f32, PTX_rzi, s32_f32},      {PTX_f32, PTX_s64, PTX_rn, f32_s64},
+    {PTX_f32, PTX_u64, PTX_rn, f32_u64},       {PTX_f64, PTX_s64, PTX_rn, f64_s64},
+    {PTX_f64, PTX_u64, PTX_rn, f64_u64},       {PTX_f64, PTX_f32, PTX_NO_ROUND, f64_f32},
+    {PTX_f32, PTX_f64, PTX_rn, f32_f64},       {PTX_s32, PTX_f64, PTX_rzi, s32_f64},
+    {PTX_s64, PTX_f64, PTX_rzi, s64_f64},
 };
 
 ptx_fn *ptx_choose_conversion(const ptx_inst *inst)

@@ -66,6 +66,18 @@ static inline void ptx_keep_predicate(ptx_warp *warp, const ptx_inst *inst, int 
     *to = (*to & ~lanes) | (word & lanes);
 }
 
+/* Sizes that are known make moves of what would be calls. */
+static inline void ptx_copy_bits(void *to, const void *from, size_t bytes)
+{
+    switch (bytes) {
+    case 1: memcpy(to, from, 1); break;
+    case 2: memcpy(to, from, 2); break;
+    case 4: memcpy(to, from, 4); break;
+    case 8: memcpy(to, from, 8); break;
+    default: memcpy(to, from, bytes); break;
+    }
+}
+
 /* A function whose result r is an expression in a, b, c: operands 1, 2, 3. */
 #define UNARY(name, R, A, expr) \
     static void name(ptx_warp *warp, const ptx_inst *inst, uint32_t lanes) \

@@ -39,11 +39,11 @@ void ptx_pack(ptx_warp *warp, const ptx_inst *inst, uint32_t lanes)
     for (size_t k = 0; k < inst->form.vec; k++) {
         const char *from = warp->columns + inst->at[k + 1];
         for (size_t l = 0; l < PTX_LANES; l++)
-            memcpy(whole + l * bytes + k * part, from + l * part, part);
+            ptx_copy_bits(whole + l * bytes + k * part, from + l * part, part);
     }
     for (size_t l = 0; l < PTX_LANES; l++)
         if (lanes >> l & 1)
-            memcpy(warp->columns + inst->at[0] + l * bytes, whole + l * bytes, bytes);
+            ptx_copy_bits(warp->columns + inst->at[0] + l * bytes, whole + l * bytes, bytes);
 }
 
 void ptx_unpack(ptx_warp *warp, const ptx_inst *inst, uint32_t lanes)
@@ -55,7 +55,7 @@ void ptx_unpack(ptx_warp *warp, const ptx_inst *inst, uint32_t lanes)
         char *to = warp->columns + inst->at[k + 1];
         for (size_t l = 0; l < PTX_LANES; l++)
             if (lanes >> l & 1)
-                memcpy(to + l * part, whole + l * bytes + k * part, part);
+                ptx_copy_bits(to + l * part, whole + l * bytes + k * part, part);
     }
 }
 

@@ -67,7 +67,8 @@ static int mark(ptx_marks *marks, size_t at, size_t count, uint8_t mine, uint32_
 }
 
 /* The same of a lane's value, which is aligned, where no byte has the other mark; else false and nothing marked. */
-static inline bool mark_value(ptx_marks *marks, size_t at, size_t count, uint8_t mine, uint32_t inst)
+static inline bool mark_value(ptx_marks *marks, size_t at, size_t count, uint8_t mine,
+                              uint32_t inst)
 {
     const uint64_t each = 0x0101010101010101;
     uint64_t value = 0;
@@ -94,13 +95,15 @@ static bool mark_quickly(ptx_marks *marks, size_t at, unsigned count, uint8_t mi
 }
 
 /* The same of values that lie one behind the other in one allocation, as those of a warp mostly do. */
-static bool mark_row(ptx_marks *marks, const uintptr_t where[PTX_LANES], unsigned bytes, uint8_t mine, uint32_t inst)
+static bool mark_row(ptx_marks *marks, const uintptr_t where[PTX_LANES], unsigned bytes,
+                     uint8_t mine, uint32_t inst)
 {
     uintptr_t apart = 0;
     size_t at = where[0] - marks->host, count = PTX_LANES * bytes;
     for (size_t l = 0; l < PTX_LANES; l++)
         apart |= where[l] ^ (where[0] + l * bytes);
-    return apart == 0 && at < marks->size && marks->size - at >= count && mark(marks, at, count, mine, inst) < 0;
+    return apart == 0 && at < marks->size && marks->size - at >= count &&
+           mark(marks, at, count, mine, inst) < 0;
 }
 
 static void tell(ptx_warp *warp, const ptx_inst *inst, int lane, bool write, const ptx_marks *marks,
