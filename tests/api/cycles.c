@@ -1,7 +1,8 @@
-/* Nothing is left behind: 100,000 times (on a GPU 20,000, with KJIT_TEST_ALL as many) an array is made, launched on and freed, and every so often
+/* Nothing is left behind: 100,000 times an array is made, launched on and freed, and every so often
  * a stream, an event, a plan, a graph and a module; memory and descriptors stay what they were. The
- * hundred handles of each kind that are kept are made first. On a GPU the driver's own memory is in
- * it: the double's, which remembers every allocation there was, is allowed for. */
+ * hundred handles of each kind that are kept are made first. On a GPU it is 20,000 times, unless
+ * KJIT_TEST_ALL is set, and the driver's own memory is in it: the double's, which remembers every
+ * allocation there was, is allowed for. */
 #include "api.h"
 
 #include <dirent.h>

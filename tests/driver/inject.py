@@ -4,9 +4,10 @@
 WALK is tests/api/walk.c, walk_others.c lies beside it. What they and kjit's commands do is logged by the driver double.
 Then each call that was made fails with each code that its documentation names the first time that it is made, with one
 code in SHARE also in the middle, the last time, and from the first on (`first`: with each code the first time and from
-then on; `all`: each time). A call that an earlier scenario made fails with one code in AGAIN, unless KJIT_TEST_ALL is set. The program must then end with an error and a message,
-or with the very output it has without; never by a signal or late, and the double may tell of nothing misused or left.
-Where a system has not what kjit can do without (WITHOUT), that is no error."""
+then on; `all`: each time). A call that an earlier scenario made fails with one code in AGAIN, unless KJIT_TEST_ALL is
+set. The program must then end with an error and a message, or with the very output it has without; never by a signal
+or late, and the double may tell of nothing misused or left. Where a system has not what kjit can do without (WITHOUT),
+that is no error."""
 import concurrent.futures
 import os
 import pathlib
