@@ -80,3 +80,21 @@ void omp_local_matrix(void *const *buffer, int64_t n)
         memcpy(out + 16 * r, square, sizeof square);
     }
 }
+
+void omp_local_kept(void *const *buffer, int64_t n)
+{
+    const float *restrict a = buffer[0], *restrict b = buffer[1];
+    float *restrict out = buffer[2];
+    enum { ROWS = 64, COLUMNS = 256 };
+#pragma omp parallel for schedule(static)
+    for (int64_t first = 0; first < n; first += COLUMNS) {
+        const int width = n - first < COLUMNS ? (int)(n - first) : COLUMNS;
+        for (int i = 0; i < ROWS; i++) {
+            float sums[COLUMNS] = {0};
+            for (int k = 0; k < ROWS; k++)
+                for (int j = 0; j < width; j++)
+                    sums[j] += a[k * ROWS + i] * b[k * n + first + j];
+            memcpy(out + i * n + first, sums, (size_t)width * sizeof *sums);
+        }
+    }
+}

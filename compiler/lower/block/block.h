@@ -32,7 +32,9 @@ void kj_gang_enter(kj_lower *lo, int region);
 void kj_gang_leave(kj_lower *lo, int region, kj_mask arrived);
 /* Stores an immutable variable where other regions find it. */
 void kj_home_store(kj_lower *lo, const kj_var *v, kj_tile t, kj_mask m);
-/* Room in scratch memory: `size` bytes for each thread of the block. */
+/* Room in scratch memory, in bytes of the block, and of each thread. An odd number of lines: what a gang has of one
+ * thing after the other then lies in all sets of a cache, not in the few that a power of two comes back to. */
+int64_t kj_scratch_room(kj_lower *lo, int64_t bytes);
 int64_t kj_scratch_alloc(kj_lower *lo, int64_t size);
 
 /* ---- block.c ---- */

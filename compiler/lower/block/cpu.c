@@ -99,7 +99,7 @@ static void place_locals(kj_lower *lo, const kj_tarray *a, int64_t *room)
     if (gang > *room)
         lo->regions->crossing[a->id] = true;
     if (lo->regions->crossing[a->id])
-        lo->local_scratch[a->id] = kj_scratch_alloc(lo, size);
+        lo->local_scratch[a->id] = kj_scratch_room(lo, size * kj_local_pitch(lo, a));
     else
         *room -= gang;
 }
@@ -140,7 +140,7 @@ static void clear_arrays(kj_lower *lo, LLVMValueRef shared, LLVMValueRef end)
         const kj_tarray *a = lo->kernel->roots[i];
         if (a->space == KJ_LOCAL && lo->regions->crossing[a->id])
             clear(lo, kj_i64(lo, lo->local_scratch[a->id]),
-                  kj_i64(lo, a->static_count * kj_elem_size(a) * lo->threads));
+                  kj_i64(lo, a->static_count * kj_elem_size(a) * kj_local_pitch(lo, a)));
     }
 }
 

@@ -4,11 +4,16 @@
 
 #include <llvm-c/DebugInfo.h>
 
+int64_t kj_scratch_room(kj_lower *lo, int64_t bytes)
+{
+    int64_t at = lo->scratch, lines = (bytes + KJ_LINE - 1) / KJ_LINE;
+    lo->scratch += (lines | 1) * KJ_LINE;
+    return at;
+}
+
 int64_t kj_scratch_alloc(kj_lower *lo, int64_t size)
 {
-    int64_t at = lo->scratch;
-    lo->scratch += (size * lo->threads + 63) / 64 * 64;
-    return at;
+    return kj_scratch_room(lo, size * lo->threads);
 }
 
 /* A region that assigns a uniform variable reads it from a copy: each gang begins with the value of

@@ -31,11 +31,19 @@ static LLVMValueRef scratch_at(kj_lower *lo, int64_t offset)
     return LLVMBuildGEP2(lo->b, lo->i8, lo->scratch_base, &index, 1, "");
 }
 
+/* An odd number of lines where it is a whole one, as in kj_scratch_room. */
+int64_t kj_local_pitch(const kj_lower *lo, const kj_tarray *root)
+{
+    int64_t size = kj_elem_size(root), bytes = lo->threads * size;
+    bool even = bytes % (2 * KJ_LINE) == 0 && KJ_LINE % size == 0;
+    return lo->threads + (even ? KJ_LINE / size : 0);
+}
+
 static local_place place_local(kj_lower *lo, const kj_tarray *root)
 {
     if (lo->regions->crossing[root->id]) {
         LLVMValueRef base = scratch_at(lo, lo->local_scratch[root->id]);
-        return (local_place){base, thread_number(lo), lo->threads, lo->width};
+        return (local_place){base, thread_number(lo), kj_local_pitch(lo, root), lo->width};
     }
     LLVMValueRef *at = &lo->locals[root->id];
     int64_t pitch = lo->rows * lo->lanes;
