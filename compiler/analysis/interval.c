@@ -28,6 +28,16 @@ kj_interval kj_interval_of_type(kj_dtype type)
     return (kj_interval){-((int64_t)1 << (bits - 1)), ((int64_t)1 << (bits - 1)) - 1};
 }
 
+/* The lower end of one beyond an i64 is a number below it: an end of everything would stand for itself in quotients. */
+kj_interval kj_interval_of_const(kj_value v)
+{
+    if (v.type == KJ_BOOL)
+        return (kj_interval){v.b, v.b};
+    if (!kj_is_signed(v.type) && v.u > INT64_MAX)
+        return (kj_interval){kj_no_most - 1, kj_no_most};
+    return (kj_interval){v.i, v.i};
+}
+
 bool kj_interval_fits(kj_interval x, kj_dtype type)
 {
     kj_interval t = kj_interval_of_type(type);

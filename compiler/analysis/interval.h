@@ -44,6 +44,7 @@ typedef enum kj_interval_op {
 static const int64_t kj_no_least = INT64_MIN, kj_no_most = INT64_MAX;
 
 kj_interval kj_interval_of_type(kj_dtype type);
+kj_interval kj_interval_of_const(kj_value v); /* of an integer or bool */
 /* Does the type hold all of it, none of which wrapped? */
 bool kj_interval_fits(kj_interval x, kj_dtype type);
 /* Of the operators that are no leaves. */

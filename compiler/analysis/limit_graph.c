@@ -169,18 +169,12 @@ static kj_interval exactly(int64_t i)
     return (kj_interval){i, i};
 }
 
-static kj_interval number(kj_value v)
-{
-    bool large = !kj_is_signed(v.type) && v.u > INT64_MAX;
-    return large ? (kj_interval){kj_no_most, kj_no_most} : exactly(v.i);
-}
-
 static kj_interval evaluated(const kj_limit *n, const kj_interval *v, const kj_eval_env *env)
 {
     switch (n->op) {
     case KJ_IV_CONST: return n->known;
     case KJ_IV_EXTENT: return exactly(env->dim(env->ctx, n->a, n->b, false));
-    case KJ_IV_PARAM: return number(env->param(env->ctx, n->a));
+    case KJ_IV_PARAM: return kj_interval_of_const(env->param(env->ctx, n->a));
     case KJ_IV_BLOCK: return exactly(env->index(env->ctx, KJ_BLOCK_DIM, n->a));
     case KJ_IV_GRID: return exactly(env->index(env->ctx, KJ_GRID_DIM, n->a));
     default: return kj_interval_apply(n->op, n->type, v[n->a], v[n->b], v[n->c]);

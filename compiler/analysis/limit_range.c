@@ -141,13 +141,11 @@ static int call_range(kj_limit_state *s, const kj_texpr *e)
 
 int kj_exact_range(kj_limit_state *s, const kj_texpr *e)
 {
+    kj_interval known;
     switch (e->kind) {
     case KJ_TE_CONST:
-        if (e->type == KJ_BOOL)
-            return one(s, e->u.value.u != 0);
-        if (!kj_is_signed(e->type) && e->u.value.u > INT64_MAX)
-            return kj_graph_const(&s->graph, kj_no_most, kj_no_most);
-        return one(s, e->u.value.i);
+        known = kj_interval_of_const(e->u.value);
+        return kj_graph_const(&s->graph, known.lo, known.hi);
     case KJ_TE_VAR: return var_range(s, e->u.var);
     case KJ_TE_DIM: return dim_range(s, e);
     case KJ_TE_INDEX: return index_range(s, e);

@@ -32,7 +32,8 @@ class Body(Maker):
 
     def scenario(self, s):
         """One part of a kernel: the launch says which one runs, so that none hides another."""
-        make = self.r.pick((self.flags, self.floats, self.stale, self.wide, self.several, self.several, self.loops))
+        make = self.r.pick((self.flags, self.floats, self.stale, self.wide, self.signs, self.several, self.several,
+                            self.loops))
         return make(s) or self.several(s)
 
     def several(self, s):
@@ -139,6 +140,32 @@ class Body(Maker):
             top = lit(fitting((1 << 64) - r.between(1, 9), t), t) if r.chance(40) else a.extent(0)
             use = [S("if", [compare(r.pick(("<", "<=", ">=", "!=")), e.copy(), top)], [use])]
         return out + use
+
+    def bounded(self, s):
+        """A number between two small ones, one of them below 0 more often than not."""
+        r = self.r
+        e = E("bin", "i64", [conv(self.leaf(s), "i64"), lit(r.pick((2, 3, 5, 8)), "i64")], "%")
+        by = lit(r.pick((1, 2, 5, 9, 100)), "i64")
+        return E("bin", "i64", [e, by], "-") if r.chance(80) else E("bin", "i64", [by, e], "-")
+
+    def signs(self, s):
+        """Products, quotients and sums of numbers below 0: what bounds the operands does not bound them."""
+        r = self.r
+        a, out = self.fixed(s, (4, 8, 10, 16))
+        e = self.bounded(s)
+        for _ in range(r.pick((1, 1, 2))):
+            op = r.pick(("*", "*", "//", "//", "+", "-", "%"))
+            by = self.bounded(s) if r.chance(50) else lit(r.pick((-1, -1, -2, -3, 2, -(1 << 62), (1 << 62))), "i64")
+            e = E("bin", "i64", [e, e.copy() if op == "*" and r.chance(40) else by], op)
+        self.row("signs of operands")
+        name = self.p.name("l")
+        if r.chance(30):
+            loop = S("for", [lit(0, "i64"), e, lit(1, "i64")], [[self.access(s, a, [var(name, "i64")])]], (name,))
+            return out + [loop]
+        if r.chance(30):
+            e = E("call", "i64", [e, lit(r.pick((0, -3, 7)), "i64")], r.pick(("min", "max")))
+        use = self.access(s, a, [var(name, "i64")])
+        return out + [S("let", [e], data=name), S("if", [compare(">=", var(name, "i64"), lit(0, "i64"))], [[use]])]
 
     def requires(self, s):
         r = self.r

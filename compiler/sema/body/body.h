@@ -88,7 +88,7 @@ kj_tarray *kj_index_checked(kj_sema *s, kj_tarray *a, kj_texpr *const *index, co
 
 /* The least that an integer can be where it stands, as far as that can be told; INT64_MIN: it cannot. */
 int64_t kj_least(const kj_sema *s, const kj_texpr *e);
-/* Of one that is 0 or more what it is at most; INT64_MAX: that cannot be told. */
+/* Likewise the greatest; INT64_MAX: it cannot be told. */
 int64_t kj_most(const kj_sema *s, const kj_texpr *e);
 /* What a condition tells, where it holds or does not; kept until the end of what was known then. */
 void kj_facts_of(kj_sema *s, const kj_texpr *test, bool holds);

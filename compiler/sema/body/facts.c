@@ -1,9 +1,93 @@
-/* What is known of integers where a statement stands: the least that a value can be, by what it is made
- * of and by the conditions around it. A condition's facts hold in its block; those of one whose block
+/* What is known of integers where a statement stands: between which values they are, by what they are made
+ * of and by the conditions around them. A condition's facts hold in its block; those of one whose block
  * always leaves, negated, in the statements behind it. */
+#include "analysis/interval.h"
 #include "sema/body/body.h"
 
 enum { DEEPEST = 8 }; /* operations that are looked through */
+
+/* ---- Between which values ---- */
+
+static kj_interval range_of(const kj_sema *s, const kj_texpr *e, int depth);
+
+static kj_interval within(kj_interval a, kj_interval b)
+{
+    return (kj_interval){a.lo > b.lo ? a.lo : b.lo, a.hi < b.hi ? a.hi : b.hi};
+}
+
+/* Is none of the results one that wrapped? A difference that only becomes less does not at the upper end. */
+static bool is_exact(kj_op op, kj_dtype type, kj_interval rhs, kj_interval made)
+{
+    if (op == KJ_OP_FLOORDIV || op == KJ_OP_MOD)
+        return true;
+    if (op == KJ_OP_SUB && rhs.lo >= 0)
+        return made.lo != kj_no_least && made.lo >= kj_interval_of_type(type).lo;
+    return kj_interval_fits(made, type);
+}
+
+static kj_interval range_of_binary(const kj_sema *s, const kj_texpr *e, int depth)
+{
+    static const kj_interval_op ops[] = {
+        [KJ_OP_ADD] = KJ_IV_ADD,      [KJ_OP_SUB] = KJ_IV_SUB, [KJ_OP_MUL] = KJ_IV_MUL,
+        [KJ_OP_FLOORDIV] = KJ_IV_DIV, [KJ_OP_MOD] = KJ_IV_MOD,
+    };
+    kj_interval whole = kj_interval_of_type(e->type);
+    kj_op op = e->u.binary.op;
+    if ((size_t)op >= sizeof ops / sizeof *ops || ops[op] == KJ_IV_CONST)
+        return whole;
+    kj_interval a = range_of(s, e->u.binary.lhs, depth), b = range_of(s, e->u.binary.rhs, depth);
+    kj_interval made = kj_interval_apply(ops[op], e->type, a, b, b);
+    if (!is_exact(op, e->type, b, made))
+        return whole;
+    return within(made, whole);
+}
+
+static kj_interval range_of_call(const kj_sema *s, const kj_texpr *e, int depth)
+{
+    if (e->u.call.id != KJ_BI_MAX && e->u.call.id != KJ_BI_MIN)
+        return kj_interval_of_type(e->type);
+    kj_interval a = range_of(s, e->u.call.args[0], depth),
+                b = range_of(s, e->u.call.args[1], depth);
+    return kj_interval_apply(e->u.call.id == KJ_BI_MAX ? KJ_IV_MAX : KJ_IV_MIN, e->type, a, b, b);
+}
+
+static kj_interval range_of_var(const kj_sema *s, const kj_var *v, int depth)
+{
+    const kj_var_note *note = &s->vars[v->id];
+    kj_interval made = note->host ? range_of(s, note->host, depth) : kj_interval_of_type(v->type);
+    return within(made, (kj_interval){note->least, note->most});
+}
+
+static kj_interval range_of(const kj_sema *s, const kj_texpr *e, int depth)
+{
+    kj_interval whole = kj_interval_of_type(e->type), of;
+    if (!kj_is_int(e->type) || (depth > DEEPEST && e->kind != KJ_TE_CONST))
+        return whole;
+    switch (e->kind) {
+    case KJ_TE_CONST: return kj_interval_of_const(e->u.value);
+    case KJ_TE_INDEX: return (kj_interval){0, KJ_MOST_EXTENT};
+    case KJ_TE_DIM: return e->u.dim.stride ? whole : (kj_interval){0, KJ_MOST_EXTENT};
+    case KJ_TE_CONVERT:
+        of = range_of(s, e->u.unary.arg, depth + 1);
+        return kj_interval_apply(KJ_IV_FIT, e->type, of, of, of);
+    case KJ_TE_CALL: return range_of_call(s, e, depth + 1);
+    case KJ_TE_BINARY: return range_of_binary(s, e, depth + 1);
+    case KJ_TE_VAR: return range_of_var(s, e->u.var, depth + 1);
+    default: return whole;
+    }
+}
+
+int64_t kj_least(const kj_sema *s, const kj_texpr *e)
+{
+    return range_of(s, e, 0).lo;
+}
+
+int64_t kj_most(const kj_sema *s, const kj_texpr *e)
+{
+    return range_of(s, e, 0).hi;
+}
+
+/* ---- Conditions ---- */
 
 static const int64_t unknown = INT64_MIN;
 
@@ -12,136 +96,11 @@ static int64_t near(int64_t v)
     return v > KJ_MOST_EXTENT || v < -KJ_MOST_EXTENT ? unknown : v;
 }
 
-static int64_t least(const kj_sema *s, const kj_texpr *e, int depth, bool facts);
-
 /* Else it wraps. */
 static bool keeps_values(const kj_texpr *conversion)
 {
     return kj_converts(conversion->u.unary.arg->type, conversion->type);
 }
-
-/* ---- The greatest value, so far as sums and products are concerned ---- */
-
-enum { LARGE = 62 }; /* bits: what is below is no sum or product that wrapped */
-
-static const int64_t unbounded = INT64_MAX;
-
-static int64_t bounded(int64_t v)
-{
-    return v < 0 ? 0 : v >> LARGE ? unbounded : v;
-}
-
-static int64_t most(const kj_sema *s, const kj_texpr *e, int depth);
-
-static int64_t most_of_binary(const kj_sema *s, const kj_texpr *e, int depth)
-{
-    const kj_texpr *rhs = e->u.binary.rhs;
-    int64_t a = most(s, e->u.binary.lhs, depth), b = most(s, rhs, depth), r;
-    switch (e->u.binary.op) {
-    case KJ_OP_ADD: return a == unbounded || b == unbounded ? unbounded : bounded(a + b);
-    case KJ_OP_SUB: return kj_is_const(rhs) && rhs->u.value.i >= 0 ? a : unbounded;
-    case KJ_OP_FLOORDIV: return a;
-    case KJ_OP_MUL:
-        return a == unbounded || b == unbounded || __builtin_mul_overflow(a, b, &r) ? unbounded
-                                                                                    : bounded(r);
-    case KJ_OP_MOD: return b;
-    default: return unbounded;
-    }
-}
-
-/* Of a value that is 0 or more; of any other it says nothing. */
-static int64_t most(const kj_sema *s, const kj_texpr *e, int depth)
-{
-    const kj_var_note *note;
-    if (depth > DEEPEST || !kj_is_int(e->type))
-        return unbounded;
-    if (e->kind == KJ_TE_CONST)
-        return bounded(e->u.value.i);
-    if (kj_types[e->type].bits <= 32)
-        return UINT32_MAX;
-    switch (e->kind) {
-    case KJ_TE_INDEX:
-    case KJ_TE_DIM: return KJ_MOST_EXTENT;
-    case KJ_TE_CONVERT: return keeps_values(e) ? most(s, e->u.unary.arg, depth + 1) : unbounded;
-    case KJ_TE_BINARY: return most_of_binary(s, e, depth + 1);
-    case KJ_TE_VAR:
-        note = &s->vars[e->u.var->id];
-        return note->host ? most(s, note->host, depth + 1) : note->most ? note->most : unbounded;
-    default: return unbounded;
-    }
-}
-
-int64_t kj_most(const kj_sema *s, const kj_texpr *e)
-{
-    return most(s, e, 0);
-}
-
-/* ---- The least value ---- */
-
-/* Sums and products that may wrap tell nothing: a variable that a condition says something of may be
- * anything above, so that such facts pass through what makes it less only. */
-static int64_t least_of_binary(const kj_sema *s, const kj_texpr *e, int depth, bool facts)
-{
-    kj_op op = e->u.binary.op;
-    const kj_texpr *by = kj_is_const(e->u.binary.rhs) ? e->u.binary.rhs : NULL;
-    facts = facts && op != KJ_OP_ADD && op != KJ_OP_MUL &&
-            (op != KJ_OP_SUB || (by && by->u.value.i >= 0));
-    int64_t a = near(least(s, e->u.binary.lhs, depth, facts)),
-            b = near(least(s, e->u.binary.rhs, depth, facts));
-    if (b == unknown || (a == unknown && op != KJ_OP_MOD))
-        return unknown;
-    bool grows = op == KJ_OP_ADD || op == KJ_OP_MUL || (op == KJ_OP_SUB && b < 0);
-    if (grows && most_of_binary(s, e, depth) == unbounded)
-        return unknown;
-    switch (op) {
-    case KJ_OP_ADD: return a + b;
-    case KJ_OP_SUB: return by ? a - b : unknown;
-    case KJ_OP_MUL: return a < 0 || b < 0 || (a && b > KJ_MOST_EXTENT / a) ? unknown : a * b;
-    case KJ_OP_FLOORDIV: return a < 0 || b < 0 ? unknown : 0;
-    case KJ_OP_MOD: return b < 0 ? unknown : 0; /* it has the sign of b */
-    default: return unknown;
-    }
-}
-
-static int64_t least_of_call(const kj_sema *s, const kj_texpr *e, int depth, bool facts)
-{
-    if (e->u.call.id != KJ_BI_MAX && e->u.call.id != KJ_BI_MIN)
-        return unknown;
-    int64_t a = least(s, e->u.call.args[0], depth, facts),
-            b = least(s, e->u.call.args[1], depth, facts);
-    return (a > b) == (e->u.call.id == KJ_BI_MAX) ? a : b;
-}
-
-static int64_t least(const kj_sema *s, const kj_texpr *e, int depth, bool facts)
-{
-    const kj_var_note *note;
-    int64_t made;
-    if (depth > DEEPEST || !kj_is_int(e->type))
-        return unknown;
-    if (e->kind != KJ_TE_CONST && !kj_is_signed(e->type) && kj_types[e->type].bits < 64)
-        return 0;
-    switch (e->kind) {
-    case KJ_TE_CONST: return e->u.value.i;
-    case KJ_TE_INDEX: return 0;
-    case KJ_TE_DIM: return e->u.dim.stride ? unknown : 0;
-    case KJ_TE_CONVERT:
-        return keeps_values(e) ? least(s, e->u.unary.arg, depth + 1, facts) : unknown;
-    case KJ_TE_CALL: return least_of_call(s, e, depth + 1, facts);
-    case KJ_TE_BINARY: return e->type == KJ_I64 ? least_of_binary(s, e, depth + 1, facts) : unknown;
-    case KJ_TE_VAR:
-        note = &s->vars[e->u.var->id];
-        made = note->host ? least(s, note->host, depth + 1, facts) : unknown;
-        return facts && note->least > made ? note->least : made;
-    default: return unknown;
-    }
-}
-
-int64_t kj_least(const kj_sema *s, const kj_texpr *e)
-{
-    return least(s, e, 0, true);
-}
-
-/* ---- Conditions ---- */
 
 static void learn(kj_sema *s, const kj_texpr *e, int64_t least_value)
 {

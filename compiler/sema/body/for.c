@@ -302,9 +302,8 @@ static void declare_names(kj_sema *s, const kj_name *name, const each_loop *each
 /* What is known of a variable that counts up. */
 static void note_loop(kj_sema *s, const kj_var *v, kj_texpr *const bounds[3])
 {
-    int64_t most = kj_most(s, bounds[1]);
     s->vars[v->id].least = kj_least(s, bounds[0]);
-    s->vars[v->id].most = most == INT64_MAX ? 0 : most;
+    s->vars[v->id].most = kj_most(s, bounds[1]);
 }
 
 static void loop(kj_sema *s, const kj_stmt *st, const each_loop *each, kj_texpr *const bounds[3],

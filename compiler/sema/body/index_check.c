@@ -14,12 +14,7 @@ static bool are_wanted(const kj_sema *s)
 /* What is known of the index says that it is inside. */
 static bool is_inside(const kj_sema *s, const kj_texpr *index, const kj_texpr *extent)
 {
-    if (!kj_is_const(extent) || kj_least(s, index) < 0)
-        return false;
-    int64_t n = extent->u.value.i;
-    bool modulo = index->kind == KJ_TE_BINARY && index->u.binary.op == KJ_OP_MOD &&
-                  kj_is_const(index->u.binary.rhs) && index->u.binary.rhs->u.value.i <= n;
-    return modulo || kj_most(s, index) < n;
+    return kj_is_const(extent) && kj_least(s, index) >= 0 && kj_most(s, index) < extent->u.value.i;
 }
 
 kj_written kj_written_index(const kj_operand *v)

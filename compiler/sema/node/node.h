@@ -162,7 +162,7 @@ typedef struct kj_var_note {
     const kj_texpr *host; /* its value as an expression that the host can evaluate, or NULL */
     bool assigned;
     int64_t least;    /* it is known not to be less; INT64_MIN: nothing is */
-    int64_t most;     /* likewise; 0: nothing is known */
+    int64_t most;     /* likewise, nor to be more; INT64_MAX: nothing is */
     kj_open *open;    /* it began as a literal; or NULL */
     bool of_literals; /* so far it was given literals, and what was computed of them */
 } kj_var_note;

@@ -40,7 +40,7 @@ kj_var *kj_new_var(kj_sema *s, const char *name, kj_span span, kj_dtype type, bo
         .name = name, .span = span, .type = type, .id = s->nvars, .mutable = mutable, .param = -1};
     if (s->nvars == s->var_cap)
         s->vars = grown(s, s->vars, s->nvars, &s->var_cap, sizeof *s->vars);
-    s->vars[s->nvars++] = (kj_var_note){.var = v, .least = INT64_MIN};
+    s->vars[s->nvars++] = (kj_var_note){.var = v, .least = INT64_MIN, .most = INT64_MAX};
     return v;
 }
 
