@@ -313,7 +313,7 @@ static void files(void **state)
     BAD(kjit_array_load_records, (own.ctx, path, p, &no_array), KJIT_FORMAT, "empty.npy");
     NONE(kjit_array_save, (NULL, path));
     BAD(kjit_array_save, (own.x, NULL), KJIT_INVALID, "path is NULL");
-    BAD(kjit_array_save, (own.x, "x.txt"), KJIT_INVALID, "x.txt");
+    BAD(kjit_array_save, (own.x, "x.dat"), KJIT_INVALID, "x.dat");
     BAD(kjit_array_save, (own.x, "/nowhere/x.npy"), KJIT_IO, "/nowhere/x.npy");
     BAD(kjit_array_save, (own.records, "/tmp/x.png"), KJIT_TYPE, "P");
     NONE(kjit_array_format, (NULL, &no_text));
