@@ -143,6 +143,8 @@ static void with_contexts(kjit_context *dead)
     FREED(kjit_array_wrap_owned,
           (dead, &out, KJIT_F32, 0, NULL, NULL, KJIT_HOST, NULL, NULL, &no_array));
     FREED(kjit_array_load, (dead, "t.npy", &no_array));
+    FREED(kjit_array_load_with, (dead, "t.npy", NULL, &no_array));
+    FREED(kjit_arrays_save, (dead, "t.npy", &(kjit_named_array){.name = "t"}, 1, NULL));
     FREED(kjit_array_load_records, (dead, "t.npy", KJIT_FIRST_RECORD, &no_array));
     FREED(kjit_stream_create, (dead, &no_stream));
     FREED(kjit_stream_default, (dead, &no_stream));

@@ -344,7 +344,7 @@ static void test_shared(void **state)
     FAILS(kjit_launch(mod, "shared_n", CONFIG(1, 64), ARGS(A(i32s), I(300 << 8))), KJIT_LAUNCH,
           "307200 bytes of shared memory"); /* no device has as much */
     FAILS(kjit_launch(mod, "shared_n", CONFIG(1, 64), ARGS(A(i32s), I(-1))), KJIT_LAUNCH,
-          "negative");
+          "below 0");
     FAILS(kjit_launch(mod, "shared_n", CONFIG(1, 64), ARGS(A(i32s), I(INT64_MAX))), KJIT_LAUNCH,
           "shared");
 }
