@@ -463,11 +463,13 @@ KJIT_API const char *kjit_module_kernel(kjit_module *mod, int i);
 KJIT_API int kjit_module_has_run(kjit_module *mod);
 
 /* Intermediate forms of every kernel (or the one named): what = "tokens" and "ast" (always
- * of the whole file), "checks" (which indices are known to be inside), "tast", "uniform", "regions", "llvm", "opt", "asm"; for a GPU also "ptx", the
- * same as "asm", and "cubin", which takes a driver. *out is for free(), NUL-terminated; *size, when size is not NULL, its bytes
- * without the NUL. Generic types stand as f32, or i32 where only integers are allowed, const
- * parameters as kjit_module_assume says, else as their defaults or 1, arrays in C order and apart from one another; `block` may be
- * NULL: then (256, 1, 1). Indices are checked in them where the options have KJIT_CHECK_BOUNDS. */
+ * of the whole file), "checks" (which indices are known to be inside), "tast", "uniform", "regions",
+ * "llvm", "opt", "asm"; for a GPU also "ptx", the same as "asm", and "cubin", which takes a driver.
+ * *out is for free(), NUL-terminated; *size, when size is not NULL, its bytes without the NUL.
+ * Generic types stand as f32, or i32 where only integers are allowed, const parameters as
+ * kjit_module_assume says, else as their defaults or 1, arrays in C order and apart from one
+ * another; `block` may be NULL: then (256, 1, 1). Indices are checked in them where the options have
+ * KJIT_CHECK_BOUNDS. */
 KJIT_API kjit_status kjit_module_emit(kjit_module *mod, const char *what, const char *kernel,
                                       const int64_t block[3], char **out, size_t *size);
 
@@ -634,7 +636,7 @@ KJIT_API kjit_status kjit_to_host(kjit_array *device, kjit_stream *stream, kjit_
  * .csv, .tsv, .txt: tables of numbers, [rows, columns]; of one column [rows]. Columns are separated
  * by what the first line has of `,`, `;` and tabs, in .txt by blanks; lines that begin with # are
  * comments, and a first line with something that is no number has the names of the columns. Without
- * a dtype they are i64 where all numbers are whole, u64 where only that holds them, else f64. A cell
+ * a dtype they are i64 where all are whole, u64 where only that holds them, bool, else f64. A cell
  * that is empty, NA or null is NaN, which only floats have. Numbers are written with as many digits
  * as read back the same; a `.gz` behind the ending is gzip.
  * .png, .pgm, .ppm: pictures, u8 or u16: grey [h, w], with transparency (PNG) [h, w, 2], colour
@@ -883,8 +885,8 @@ static inline kjit_arg kjit_arg_named(const char *name, kjit_arg arg)
 }
 
 /* What forms (kjit_module_emit) and kjit_module_kernel_info take the const parameters of that name for from then on, in
- * all kernels that have one: an integer, a float or a bool that fits their types, as at a launch (those of files that are used take it where it
- * fits). Launches see nothing of it.
+ * all kernels that have one: an integer, a float or a bool that fits their types, as at a launch
+ * (those of files that are used take it where it fits). Launches see nothing of it.
  * Not at the same time as another call of the module. KJIT_NOT_FOUND: no kernel has one of that name. */
 KJIT_API kjit_status kjit_module_assume(kjit_module *mod, const char *name, kjit_arg value);
 
@@ -1226,9 +1228,9 @@ typedef struct kjit_run_options {
  * there is no run block, and the sentence has one to add. Other failures are those of its own work:
  * what other threads have queued is waited for where the block waits for all, but told to them (of a
  * default stream that the block uses, to the block). Runs in one context take turns, as each
- * has a `write` of its own: one of the functions above that starts another is told KJIT_INVALID. Where the calling thread
- * has less than 2.5 MiB of stack left, the block and these functions run on another thread, while
- * the caller waits. */
+ * has a `write` of its own: one of the functions above that starts another is told KJIT_INVALID.
+ * Where the calling thread has less than 2.5 MiB of stack left, the block and these functions run
+ * on another thread, while the caller waits. */
 KJIT_API kjit_status kjit_run(kjit_module *mod, const kjit_run_options *options);
 
 /* ---- The language's own reference ---- */

@@ -72,7 +72,6 @@ static void take_quoted(kj_cells *c, kj_cell *out)
         c->at++;
     }
     out->n = (size_t)(c->at - out->text);
-    out->quoted = true;
     while (!ends_cell(c)) /* the quote, and what should not be behind it */
         c->at++;
 }
@@ -137,30 +136,27 @@ kj_cells kj_cells_of(const char *text, size_t size, char separator)
 
 /* ---- What a cell holds ---- */
 
-static bool is_one_of(const kj_cell *cell, const char *const *words, int n)
+static bool is_word(const kj_cell *cell, const char *word)
 {
-    for (int i = 0; i < n; i++) {
-        size_t j = 0;
-        while (j < cell->n && words[i][j] && kj_to_lower(cell->text[j]) == words[i][j])
-            j++;
-        if (j == cell->n && !words[i][j])
-            return true;
-    }
-    return false;
+    size_t i = 0;
+    while (i < cell->n && word[i] && kj_to_lower(cell->text[i]) == word[i])
+        i++;
+    return i == cell->n && !word[i];
 }
 
 static bool take_bool(const kj_cell *cell, bool *out)
 {
-    static const char *const words[] = {"true"};
-    static const char *const others[] = {"false"};
-    *out = is_one_of(cell, words, 1);
-    return *out || is_one_of(cell, others, 1);
+    *out = is_word(cell, "true");
+    return *out || is_word(cell, "false");
 }
 
 static bool is_missing(const kj_cell *cell)
 {
     static const char *const words[] = {"", "na", "n/a", "nan", "null", "none"};
-    return is_one_of(cell, words, sizeof words / sizeof *words);
+    bool missing = false;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        missing |= is_word(cell, words[i]);
+    return missing;
 }
 
 /* Digits and a sign: i64, or u64 where that does not hold it. */

@@ -7,7 +7,7 @@
 typedef struct kj_cell {
     const char *text; /* without blanks around it; of a quoted one without its quotes */
     size_t n;
-    bool quoted, last; /* last: of its row */
+    bool last; /* of its row */
 } kj_cell;
 
 typedef struct kj_cells {

@@ -27,27 +27,21 @@ kjit_status kj_file_get(kjit_context *ctx, const char *path, char **text, size_t
 /* ---- Kinds of files (formats.c) ---- */
 
 /* What is wanted of a file. */
-typedef struct kj_load {
-    kjit_context *ctx;
-    const char *path,
-        *name;      /* name: the array's or column's in the file; NULL: the only one, or all */
-    kj_dtype dtype; /* KJ_VOID: as in the file */
-    const kj_aggregate *of; /* what dtype is; NULL: a scalar */
-} kj_load;
-
-/* An array on its way into a file, in host memory. */
-typedef struct kj_named {
-    const char *name; /* or NULL */
-    kjit_array *array;
-} kj_named;
-
-typedef struct kj_save {
+typedef struct kj_load_request {
     kjit_context *ctx;
     const char *path;
-    const kj_named *arrays; /* [n] */
+    const char *name;       /* of a table's column; NULL: all of them */
+    kj_dtype dtype;         /* KJ_VOID: as in the file */
+    const kj_aggregate *of; /* what dtype is; NULL: a scalar */
+} kj_load_request;
+
+typedef struct kj_save_request {
+    kjit_context *ctx;
+    const char *path;
+    const kjit_named_array *arrays; /* [n], in host memory */
     int n;
     double low, high; /* of floats that become pictures: what is black, and what white */
-} kj_save;
+} kj_save_request;
 
 bool kj_ends_with(const char *path, const char *end); /* whatever the case of its letters */
 kjit_status kj_file_kind(kjit_context *ctx, const char *path); /* is it one arrays are saved by? */
@@ -55,16 +49,16 @@ bool kj_file_is_untyped(const char *path); /* its numbers take the type that is 
 
 /* ---- The kinds ---- */
 
-kjit_status kj_npy_load(const kj_load *q, kjit_array **out);
-kjit_status kj_npy_save(const kj_save *q);
-kjit_status kj_png_load(const kj_load *q, kjit_array **out);
-kjit_status kj_png_save(const kj_save *q);
-kjit_status kj_pnm_load(const kj_load *q, kjit_array **out);
-kjit_status kj_pnm_save(const kj_save *q);
-kjit_status kj_pfm_load(const kj_load *q, kjit_array **out);
-kjit_status kj_pfm_save(const kj_save *q);
-kjit_status kj_jpeg_load(const kj_load *q, kjit_array **out);
-kjit_status kj_table_load(const kj_load *q, kjit_array **out);
-kjit_status kj_table_save(const kj_save *q);
+kjit_status kj_npy_load(const kj_load_request *q, kjit_array **out);
+kjit_status kj_npy_save(const kj_save_request *q);
+kjit_status kj_png_load(const kj_load_request *q, kjit_array **out);
+kjit_status kj_png_save(const kj_save_request *q);
+kjit_status kj_pnm_load(const kj_load_request *q, kjit_array **out);
+kjit_status kj_pnm_save(const kj_save_request *q);
+kjit_status kj_pfm_load(const kj_load_request *q, kjit_array **out);
+kjit_status kj_pfm_save(const kj_save_request *q);
+kjit_status kj_jpeg_load(const kj_load_request *q, kjit_array **out);
+kjit_status kj_table_load(const kj_load_request *q, kjit_array **out);
+kjit_status kj_table_save(const kj_save_request *q);
 
 #endif

@@ -16,8 +16,8 @@ enum {
 typedef struct format {
     const char *ending;
     unsigned can;
-    kjit_status (*load)(const kj_load *q, kjit_array **out);
-    kjit_status (*save)(const kj_save *q); /* or NULL */
+    kjit_status (*load)(const kj_load_request *q, kjit_array **out);
+    kjit_status (*save)(const kj_save_request *q); /* or NULL */
 } format;
 
 /* A load of any other kind is taken for the first. */
@@ -83,7 +83,7 @@ static kj_value scaled(kj_value v, kj_dtype to)
 }
 
 /* A host array in C or F order as one of another type. */
-static kjit_status convert(const kj_load *q, bool picture, kjit_array **a)
+static kjit_status convert(const kj_load_request *q, bool picture, kjit_array **a)
 {
     kjit_array *from = *a, *to;
     kj_dtype was = (kj_dtype)from->dtype;
@@ -107,7 +107,7 @@ static kjit_status convert(const kj_load *q, bool picture, kjit_array **a)
     return KJIT_OK;
 }
 
-static kjit_status load(const kj_load *q, kjit_array **out)
+static kjit_status load(const kj_load_request *q, kjit_array **out)
 {
     const format *f = format_of(q->path);
     if (!f)
@@ -134,7 +134,7 @@ kjit_status kjit_array_load_with(kjit_context *ctx, const char *path,
         return status;
     if (!path)
         return kj_fail(ctx, KJIT_INVALID, "path is NULL");
-    kj_load q = {.ctx = ctx, .path = path, .name = o->name, .dtype = KJ_VOID};
+    kj_load_request q = {.ctx = ctx, .path = path, .name = o->name, .dtype = KJ_VOID};
     if (o->as_dtype) {
         if (!kj_dtype_name(ctx, o->dtype))
             return kj_fail(ctx, KJIT_TYPE, "%d is no dtype", (int)o->dtype);
@@ -201,10 +201,10 @@ static kjit_status save(kjit_context *ctx, const char *path, const kjit_named_ar
     kjit_status status = check(ctx, path, arrays, n);
     if (status != KJIT_OK)
         return status;
-    kj_named *here = calloc((size_t)n + 1, sizeof *here);
+    kjit_named_array *here = calloc((size_t)n + 1, sizeof *here);
     if (!here)
         return kj_no_memory(ctx);
-    kj_save q = {.ctx = ctx, .path = path, .arrays = here, .high = 1};
+    kj_save_request q = {.ctx = ctx, .path = path, .arrays = here, .high = 1};
     if (options && (options->low != 0 || options->high != 0)) {
         q.low = options->low;
         q.high = options->high;

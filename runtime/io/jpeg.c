@@ -8,7 +8,7 @@
 #define LIBRARY "libturbojpeg.so.0"
 
 typedef struct turbo {
-    void *library, *handle;
+    void *loaded, *handle;
     void *(*init)(void);
     int (*header)(void *handle, const unsigned char *data, unsigned long size, int *width,
                   int *height, int *sampling, int *colours);
@@ -28,11 +28,11 @@ static void *function(void *library, const char *name)
 }
 
 /* C has no conversion from what dlsym returns to a function. */
-#define FIND(t, field, name) (*(void **)&(t)->field = function((t)->library, name))
+#define FIND(t, field, name) (*(void **)&(t)->field = function((t)->loaded, name))
 
 static bool open_turbo(turbo *t)
 {
-    *t = (turbo){.library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL)};
+    *t = (turbo){.loaded = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL)};
     FIND(t, init, "tjInitDecompress");
     FIND(t, header, "tjDecompressHeader3");
     FIND(t, decompress, "tjDecompress2");
@@ -45,11 +45,11 @@ static void close_turbo(turbo *t)
 {
     if (t->handle)
         t->destroy(t->handle);
-    if (t->library)
-        dlclose(t->library);
+    if (t->loaded)
+        dlclose(t->loaded);
 }
 
-static kjit_status read_picture(const kj_load *q, turbo *t, const char *data, size_t size,
+static kjit_status read_picture(const kj_load_request *q, turbo *t, const char *data, size_t size,
                                 kjit_array **out)
 {
     const unsigned char *bytes = (const unsigned char *)data;
@@ -71,7 +71,7 @@ static kjit_status read_picture(const kj_load *q, turbo *t, const char *data, si
                    t->message(t->handle));
 }
 
-kjit_status kj_jpeg_load(const kj_load *q, kjit_array **out)
+kjit_status kj_jpeg_load(const kj_load_request *q, kjit_array **out)
 {
     char *data;
     size_t size;

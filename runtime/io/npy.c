@@ -301,7 +301,7 @@ static kjit_status read_elements(kjit_context *ctx, const char *path, int fd, co
     return KJIT_OK;
 }
 
-kjit_status kj_npy_load(const kj_load *q, kjit_array **out)
+kjit_status kj_npy_load(const kj_load_request *q, kjit_array **out)
 {
     int fd = open(q->path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
@@ -416,7 +416,7 @@ static kjit_status write_elements(kjit_context *ctx, kj_out_file *file, const kj
     return status;
 }
 
-kjit_status kj_npy_save(const kj_save *q)
+kjit_status kj_npy_save(const kj_save_request *q)
 {
     kjit_context *ctx = q->ctx;
     const char *path = q->path;

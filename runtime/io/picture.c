@@ -46,7 +46,8 @@ static void fill(const kjit_array *a, double low, double high, kjit_array *out)
     kj_float_leave(env);
 }
 
-static kjit_status check(const kj_save *q, const char *kind, unsigned channels, const kjit_array *a)
+static kjit_status check(const kj_save_request *q, const char *kind, unsigned channels,
+                         const kjit_array *a)
 {
     enum { MOST = 4 };
     char shape[KJ_SHAPE_TEXT], lasts[16 * MOST] = "";
@@ -70,7 +71,8 @@ static kjit_status check(const kj_save *q, const char *kind, unsigned channels, 
     return KJIT_OK;
 }
 
-kjit_status kj_picture_of(const kj_save *q, const char *kind, unsigned channels, kjit_array **out)
+kjit_status kj_picture_of(const kj_save_request *q, const char *kind, unsigned channels,
+                          kjit_array **out)
 {
     kjit_array *a = q->arrays[0].array;
     kjit_status status = check(q, kind, channels, a);

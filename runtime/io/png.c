@@ -136,7 +136,7 @@ static kjit_status read_picture(picture *p, png_structp png, png_infop info, FIL
     return KJIT_OK;
 }
 
-kjit_status kj_png_load(const kj_load *q, kjit_array **out)
+kjit_status kj_png_load(const kj_load_request *q, kjit_array **out)
 {
     picture p = {.ctx = q->ctx, .path = q->path};
     FILE *file = fopen(q->path, "rbe");
@@ -205,7 +205,7 @@ static kjit_status write_picture(const kjit_array *a, const char *path)
     return status;
 }
 
-kjit_status kj_png_save(const kj_save *q)
+kjit_status kj_png_save(const kj_save_request *q)
 {
     kjit_array *pixels;
     kjit_status status = kj_picture_of(q, "PNG", 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4, &pixels);

@@ -7,7 +7,7 @@
 #include "io/picture.h"
 
 typedef struct reader {
-    const kj_load *q;
+    const kj_load_request *q;
     const char *at, *end;
     const char *kind; /* "PNM", "PFM" */
 } reader;
@@ -123,7 +123,7 @@ static kjit_status read_pnm(reader *r, kjit_array **out)
     return status;
 }
 
-static kjit_status read_all(const kj_load *q, const char *kind,
+static kjit_status read_all(const kj_load_request *q, const char *kind,
                             kjit_status (*take)(reader *r, kjit_array **out), kjit_array **out)
 {
     char *text;
@@ -137,13 +137,14 @@ static kjit_status read_all(const kj_load *q, const char *kind,
     return status;
 }
 
-kjit_status kj_pnm_load(const kj_load *q, kjit_array **out)
+kjit_status kj_pnm_load(const kj_load_request *q, kjit_array **out)
 {
     return read_all(q, "PNM", read_pnm, out);
 }
 
 /* What follows the header, as the file has it. */
-static kjit_status write_all(const kj_save *q, const kj_text *head, const kjit_array *pixels)
+static kjit_status write_all(const kj_save_request *q, const kj_text *head,
+                             const kjit_array *pixels)
 {
     kj_out_file file;
     kjit_status status =
@@ -161,7 +162,7 @@ static kjit_status write_all(const kj_save *q, const kj_text *head, const kjit_a
 }
 
 /* In the order of the bytes of a file; not what the program has. */
-static kjit_status swapped(const kj_save *q, kjit_array **pixels)
+static kjit_status swapped(const kj_save_request *q, kjit_array **pixels)
 {
     kjit_array *own;
     if ((*pixels)->dtype != KJIT_U16 || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__)
@@ -177,7 +178,7 @@ static kjit_status swapped(const kj_save *q, kjit_array **pixels)
     return KJIT_OK;
 }
 
-kjit_status kj_pnm_save(const kj_save *q)
+kjit_status kj_pnm_save(const kj_save_request *q)
 {
     bool grey = kj_ends_with(q->path, ".pgm"), colour = kj_ends_with(q->path, ".ppm");
     kjit_array *pixels;
@@ -232,12 +233,12 @@ static kjit_status read_pfm(reader *r, kjit_array **out)
     return KJIT_OK;
 }
 
-kjit_status kj_pfm_load(const kj_load *q, kjit_array **out)
+kjit_status kj_pfm_load(const kj_load_request *q, kjit_array **out)
 {
     return read_all(q, "PFM", read_pfm, out);
 }
 
-kjit_status kj_pfm_save(const kj_save *q)
+kjit_status kj_pfm_save(const kj_save_request *q)
 {
     kjit_array *a = q->arrays[0].array, *turned, *from;
     char shape[KJ_SHAPE_TEXT];

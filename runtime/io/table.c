@@ -15,7 +15,7 @@ typedef struct part {
 } part;
 
 typedef struct table {
-    const kj_load *q;
+    const kj_load_request *q;
     char *text;
     size_t size;
     char separator;
@@ -297,7 +297,7 @@ static kjit_status read_rows(table *t, kjit_array **out)
     return status;
 }
 
-kjit_status kj_table_load(const kj_load *q, kjit_array **out)
+kjit_status kj_table_load(const kj_load_request *q, kjit_array **out)
 {
     table t = {.q = q};
     kjit_status status = kj_file_get(q->ctx, q->path, &t.text, &t.size);

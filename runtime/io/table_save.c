@@ -8,14 +8,14 @@
 enum { PIECE = 1 << 20 };
 
 typedef struct writer {
-    const kj_save *q;
+    const kj_save_request *q;
     kj_out_file file;
     kj_text text; /* of .gz all, else what has not been written */
     bool packed;
     char separator;
 } writer;
 
-static kjit_status refuse(const kj_save *q, const kjit_array *a, const char *why)
+static kjit_status refuse(const kj_save_request *q, const kjit_array *a, const char *why)
 {
     char shape[KJ_SHAPE_TEXT];
     return kj_fail(q->ctx, KJIT_TYPE, "cannot save %s of shape %s as a table: %s",
@@ -31,7 +31,7 @@ static bool is_table_of(const kj_aggregate *of)
     return true;
 }
 
-static kjit_status check(const kj_save *q)
+static kjit_status check(const kj_save_request *q)
 {
     const kjit_array *first = q->arrays[0].array;
     for (int i = 0; i < q->n; i++) {
@@ -81,7 +81,7 @@ static void put_names(writer *w, const kj_aggregate *of, const char *before, boo
 /* A line of names, if there are any; the fields of one array alone are called as they are. */
 static void put_header(writer *w)
 {
-    const kj_save *q = w->q;
+    const kj_save_request *q = w->q;
     bool any = false, named = false;
     for (int i = 0; i < q->n; i++)
         named |= (q->arrays[i].name && q->arrays[i].array->ndim == 1) ||
@@ -141,7 +141,7 @@ static kjit_status flush(writer *w, bool last)
     return status;
 }
 
-kjit_status kj_table_save(const kj_save *q)
+kjit_status kj_table_save(const kj_save_request *q)
 {
     kjit_status status = check(q);
     writer w = {.q = q, .packed = kj_ends_with(q->path, ".gz"), .separator = ','};

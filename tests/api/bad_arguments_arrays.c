@@ -315,7 +315,8 @@ static void files(void **state)
     BAD(kjit_array_load_with, (own.ctx, NULL, NULL, &no_array), KJIT_INVALID, "path is NULL");
     BAD(kjit_array_load_with, (own.ctx, path, NULL, NULL), KJIT_INVALID, "out is NULL");
     NONE(kjit_arrays_save, (NULL, path, &(kjit_named_array){.array = own.x}, 1, NULL));
-    BAD(kjit_arrays_save, (own.ctx, NULL, &(kjit_named_array){.array = own.x}, 1, NULL), KJIT_INVALID, "path is NULL");
+    BAD(kjit_arrays_save, (own.ctx, NULL, &(kjit_named_array){.array = own.x}, 1, NULL),
+        KJIT_INVALID, "path is NULL");
     BAD(kjit_arrays_save, (own.ctx, path, NULL, 1, NULL), KJIT_INVALID, "no arrays");
     NONE(kjit_array_save, (NULL, path));
     BAD(kjit_array_save, (own.x, NULL), KJIT_INVALID, "path is NULL");

@@ -259,8 +259,7 @@ static void test_jpeg(void **state)
         write_file(path_of("p.jpg"), bytes, size);
         if (kjit_array_load(ctx, path_of("p.jpg"), &a) == KJIT_IO) {
             assert_non_null(strstr(kjit_last_error(ctx), "is not installed"));
-            print_message("left out: JPEG: %s\n", kjit_last_error(ctx));
-            return;
+            SKIP(kjit_last_error(ctx));
         }
         assert_int_equal(kjit_array_ndim(a), i == 0 ? 2 : 3);
         assert_memory_equal(kjit_array_shape(a), SHAPE(5, 9, 3), (size_t)(i + 2) * sizeof(int64_t));

@@ -191,8 +191,8 @@ def where_exact(text, t):
 def int_ends(t):
     """Values that are tried in all pairs."""
     low, high = scalars.least(t), scalars.greatest(t)
-    some = {0, 1, 2, 3, 67, BITS[t] - 1, high // 2, high // 2 + 1, high // 2 + 2, high - 1, high, low, low + 1}
-    some |= {-1, -2, -3, -100} if low else set()
+    some = {0, 1, 2, 3, 7, 67, 100, BITS[t] - 1, high // 2, high // 2 + 1, high // 2 + 2, high - 1, high, low, low + 1}
+    some |= {-1, -2, -3, -7, -100} if low else set()
     if BITS[t] == 64:
         some |= {1 << 31, (1 << 32) - 1, (1 << 32) + 1, 9876543210, (1 << 53) + 1, (1 << 57) - 1}
         some |= {-12345678901, -(1 << 31) - 1, -(1 << 32)} if low else set()
@@ -215,7 +215,7 @@ def int_more(t, r):
 def float_ends(t):
     large, small = LARGEST[t], math.ldexp(1.0, LEAST_EXPONENT[t])
     normal = math.ldexp(small, DIGITS[t] - 1)
-    return [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 2.5, -2.5, 3.0, -7.0, 7.5, large, -large,
+    return [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 2.5, -2.5, 3.0, -3.0, 7.0, -7.0, 7.5, 0.25, -6.0, large, -large,
             large / 2, small, -small, normal, INF, -INF, NAN, ROUND[t](0.1), ROUND[t](1e4), ROUND[t](-1e-5)]
 
 

@@ -359,7 +359,7 @@ static void add_up(void *user, const kj_stored *stored, uint64_t size, int64_t u
 
 static void the_longest_unused_goes(void **state)
 {
-    enum { N = 500, SIZE = 1000 };
+    enum { N = 2000, SIZE = 1000 };
     kj_store s;
     sums all = {0};
     char value[SIZE + 1], key[16];
@@ -385,7 +385,7 @@ static void the_longest_unused_goes(void **state)
 /* Small entries are looked at now and then. */
 static void many_small_ones_go_too(void **state)
 {
-    enum { N = 2000 };
+    enum { N = 4000 };
     kj_store s;
     sums all = {0};
     char key[16];
