@@ -398,6 +398,9 @@ static void child(void)
     FORKED(kjit_to_device, (own.x, NULL, &no_array));
     FORKED(kjit_to_host, (own.device, NULL, &no_array));
     FORKED(kjit_array_load, (own.ctx, "x.npy", &no_array));
+    FORKED(kjit_array_load_with, (own.ctx, "x.npy", NULL, &no_array));
+    FORKED(kjit_arrays_save,
+           (own.ctx, "/tmp/kjit-forked.npy", &(kjit_named_array){.array = own.x}, 1, NULL));
     FORKED(kjit_array_load_records, (own.ctx, "x.npy", KJIT_FIRST_RECORD, &no_array));
     FORKED(kjit_array_save, (own.x, "/tmp/kjit-forked.npy"));
     FORKED(kjit_array_format, (own.x, &no_text));
