@@ -20,7 +20,8 @@
  * NULL; functions that ask accept it too and give 0, NULL or "".
  * Out of memory, also inside the compiler, is KJIT_NO_MEMORY, and what the compiler did not expect is
  * KJIT_INTERNAL: the process and the context go on. A compilation that LLVM could not end leaves its
- * memory behind, some megabytes. Calls need 64 KiB of stack.
+ * memory behind, some megabytes. Where memory runs out while the first one makes LLVM ready, the process compiles no
+ * more: what is compiled then is KJIT_NO_MEMORY. Calls need 64 KiB of stack.
  * Threads: a context and what belongs to it may be used from many threads at once; a handle must
  * not be freed while another thread uses it.
  * Lifetimes: everything holds what it needs: a view its memory, an array, module, stream or event

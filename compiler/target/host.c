@@ -1,6 +1,5 @@
 /* The CPU as a target: code for the one this runs on, or for a level of its family. */
 #include <llvm-c/Target.h>
-#include <pthread.h>
 #include <string.h>
 
 #include "target/target.h"
@@ -13,8 +12,8 @@ static void initialise(void)
 
 static void make_ready(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, initialise);
+    static bool ready;
+    kj_make_ready(initialise, &ready);
 }
 
 /* ---- Levels ---- */

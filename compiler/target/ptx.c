@@ -3,7 +3,6 @@
 #include <llvm-c/Support.h>
 #include <llvm-c/Target.h>
 #include <llvm/Config/llvm-config.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,8 +41,8 @@ static char *too_old(const char *arch, int version, int needed)
 
 static char *open_ptx(kj_target *t, const kj_compile_options *options)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, initialise);
+    static bool ready;
+    kj_make_ready(initialise, &ready);
     int version = kj_ptx_version(options->arch, options->ptx_version, LLVM_VERSION_MAJOR);
     if (version <= 0)
         return version == 0 ? kj_message_of("there is no such GPU")

@@ -44,6 +44,30 @@ void kj_target_ready(void)
     pthread_once(&once, take_errors);
 }
 
+static void run_initialise(void *data)
+{
+    void (**initialise)(void) = data;
+    (*initialise)();
+}
+
+/* What leaves LLVM in the middle of that leaves its locks held: whoever came next would wait for ever. */
+void kj_make_ready(void (*initialise)(void), bool *ready)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static bool lost;
+    kj_arena none = {0};
+    pthread_mutex_lock(&lock);
+    if (!*ready && !lost) {
+        *ready = kj_guarded(&none, run_initialise, &initialise, NULL) == KJ_DONE;
+        lost = !*ready;
+    }
+    bool failed = lost;
+    pthread_mutex_unlock(&lock);
+    if (failed)
+        kj_break(KJ_NO_ROOM, "out of memory: there was none when LLVM made itself ready, and this "
+                             "process compiles no more");
+}
+
 char *kj_llvm_text(char *text)
 {
     if (!text)

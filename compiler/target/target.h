@@ -46,6 +46,9 @@ extern const kj_target_kind kj_host_target, kj_ptx_target;
 
 /* Before anything else of LLVM's: its fatal errors end the step that is guarded, not the process. */
 void kj_target_ready(void);
+/* Runs what makes LLVM ready for a target, once. Where memory has run out in one such, of any target, it ends as
+ * KJ_NO_ROOM, and so does each later call. */
+void kj_make_ready(void (*initialise)(void), bool *ready);
 /* A string that LLVM has made: without memory it is NULL, and the guarded step ends. */
 char *kj_llvm_text(char *text);
 char *kj_message_of(const char *text); /* a copy, for LLVMDisposeMessage; as kj_llvm_text */
