@@ -47,7 +47,8 @@ enum {
     IN_DEVICES = 16,
     IN_BUILTINS = 32,
     IN_CACHE = 64,
-    IN_ALL = 127,
+    IN_FMT = 128,
+    IN_ALL = 255,
 };
 
 /* ---- options.c ---- */
@@ -66,9 +67,10 @@ struct options {
     double timeout;   /* milliseconds; 0: any time */
     int64_t block[3]; /* all 0: not given */
     bool untrusted, time, digest, no_contract, ftz, libdevice, json, markdown, attributes, help;
-    char *warn; /* a list, or NULL */
-    char *path; /* folders, with colons between them; or NULL */
-    bool gpu;   /* the command is about a GPU's code: set by it */
+    char *warn;        /* a list, or NULL */
+    char *path;        /* folders, with colons between them; or NULL */
+    bool check_format; /* tell what is not formatted, and leave it */
+    bool gpu;          /* the command is about a GPU's code: set by it */
 };
 
 /* Reads argv for a command into *out, whose output is set. EXIT_OK, or EXIT_USAGE after a message.
@@ -93,6 +95,12 @@ void write_output(output *o, const char *text, size_t size);
 /* Flushes, at the very end; returns `code`, or what a failed output makes of it, after a message
  * unless the reader went away. */
 int end_output(output *o, int code);
+
+/* ---- file.c ---- */
+
+/* To a temporary file beside the target, which is then renamed: the target is whole or as it was, and has the mode that
+ * it had. What exists and is no plain file (a device, a pipe, a link) is written as it is. False: errno says why. */
+bool write_file(const char *path, const char *text, size_t size);
 
 /* ---- source.c ---- */
 
@@ -163,6 +171,7 @@ void explain_crashes(kjit_context *ctx, const options *o);
 
 int command_run(const options *o);
 int command_check(const options *o);
+int command_fmt(const options *o);
 int command_build(const options *o);
 int command_info(const options *o);
 int command_devices(const options *o);

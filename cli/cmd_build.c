@@ -1,56 +1,11 @@
 /* kjit build: a form of a file's kernels, on standard output or in a file. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli.h"
-
-static bool write_all(int fd, const char *text, size_t size)
-{
-    while (size > 0) {
-        ssize_t n = write(fd, text, size);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return false;
-        text += n;
-        size -= (size_t)n;
-    }
-    return true;
-}
-
-/* To a temporary file beside the target, which is then renamed: the target is whole or as it was.
- * What exists and is no plain file (a device, a pipe, a link) is written as it is. */
-static bool write_file(const char *path, const char *text, size_t size)
-{
-    struct stat st;
-    bool plain = lstat(path, &st) != 0 || S_ISREG(st.st_mode);
-    char temporary[4096];
-    if (snprintf(temporary, sizeof temporary, "%s.XXXXXX", path) >= (int)sizeof temporary) {
-        errno = ENAMETOOLONG;
-        return false;
-    }
-    int fd = plain ? mkstemp(temporary) : open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    mode_t mask = umask(0);
-    umask(mask);
-    bool ok = write_all(fd, text, size) && (!plain || fchmod(fd, 0666 & ~mask) == 0);
-    ok = close(fd) == 0 && ok;
-    if (!plain)
-        return ok;
-    ok = ok && rename(temporary, path) == 0;
-    if (!ok) {
-        int error = errno;
-        unlink(temporary);
-        errno = error;
-    }
-    return ok;
-}
 
 /* Machine code by the toolkit, where no driver makes it. */
 static int assemble(kjit_context *ctx, const options *o, kjit_module *mod, const int64_t *block,

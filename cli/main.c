@@ -34,6 +34,19 @@ static const command commands[] = {
         .more = "Nothing is printed for a file without errors and warnings. - is standard input.\n",
     },
     {
+        .name = "fmt",
+        .arguments = "FILE...",
+        .summary = "lay files out in the one style",
+        .bit = IN_FMT,
+        .min_files = 1,
+        .max_files = -1,
+        .run = command_fmt,
+        .more =
+            "Files are written where they change, and named; of a folder all .knl below it. - is\n"
+            "standard input, its text is written on standard output. What has errors of syntax\n"
+            "stays as it is.\n",
+    },
+    {
         .name = "build",
         .arguments = "FILE [name=value ...] --emit=FORM",
         .summary = "show what the compiler makes of a file",

@@ -173,6 +173,12 @@ static bool set_check(options *o, const char *value)
     return true;
 }
 
+static bool set_check_format(options *o, const char *value)
+{
+    (void)value;
+    return o->check_format = true;
+}
+
 static bool set_math(options *o, const char *value)
 {
     return choose("--math", value, "builtin", "libdevice", &o->libdevice);
@@ -365,6 +371,7 @@ static const option table[] = {
      "off: a*b + c rounds twice, not once"},
     {"--check", "LIST", IN_RUN | IN_BUILD | IN_INFO | IN_CACHE, set_check,
      "what running kernels are checked for, by commas:"},
+    {"--check", NULL, IN_FMT, set_check_format, "change nothing; fail where a file would change"},
     {"--ftz", NULL, IN_RUN | IN_BUILD | IN_INFO | IN_CACHE, set_ftz,
      "a GPU takes subnormal f32 for zeros, for speed"},
     {"--math", "builtin|libdevice", IN_RUN | IN_BUILD | IN_INFO | IN_CACHE, set_math,
@@ -408,10 +415,12 @@ void print_options(const command *c)
 
 /* ---- argv ---- */
 
-/* The row of an argument, and where its value stands in it (NULL: in the next argument). */
-static const option *find(const char *argument, const char **value)
+/* The row of an argument among those of the commands, and where its value stands in it (NULL: in the next argument). */
+static const option *find(unsigned commands, const char *argument, const char **value)
 {
     for (int i = 0; i < NOPTIONS; i++) {
+        if (!(table[i].commands & commands))
+            continue;
         size_t n = strlen(table[i].name);
         bool joins = strcmp(table[i].name, "-W") == 0 || strcmp(table[i].name, "-I") == 0;
         bool glued = strcmp(table[i].name, "-O") == 0 || (joins && argument[n]);
@@ -439,7 +448,7 @@ static int unknown(const command *c, const char *argument)
             names[n++] = table[i].name + 2;
     }
     const char *near = nearest(name + strspn(name, "-"), names, n);
-    if (find(argument, &value))
+    if (find(IN_ALL, argument, &value))
         complain("%s has no option %s; 'kjit %s --help' lists them", c->name, name, c->name);
     else if (!near && argument[len] && c->bit & (IN_RUN | IN_BUILD | IN_INFO))
         complain("there is no option %s: a %s is written %s", name,
@@ -455,8 +464,8 @@ static int unknown(const command *c, const char *argument)
 static int take(const command *c, int argc, char **argv, int *i, options *o)
 {
     const char *value;
-    const option *p = find(argv[*i], &value);
-    if (!p || !(p->commands & c->bit))
+    const option *p = find(c->bit, argv[*i], &value);
+    if (!p)
         return unknown(c, argv[*i]);
     if (!p->value && value) {
         complain("%s takes no value", p->name);

@@ -459,6 +459,13 @@ KJIT_API int kjit_module_fix(kjit_module *mod, int i, kjit_fix *out);
  * may be made at the same time. */
 KJIT_API kjit_status kjit_module_set_const(kjit_module *mod, const char *name, kjit_array *array);
 
+/* The source in the one style (docs/language.md, "Layout"): the same program, its blanks, line ends of blocks and
+ * indentation changed, comments kept. What is formatted stays as it is. *out is for free(), NUL-terminated;
+ * *out_size, when out_size is not NULL, its bytes without the NUL. Names need not be known, nor files that it
+ * uses; errors of syntax are KJIT_COMPILE, kjit_last_error has their text. Any thread. */
+KJIT_API kjit_status kjit_format(kjit_context *ctx, const char *name, const char *source,
+                                 size_t size, char **out, size_t *out_size);
+
 /* Kernel names, in the file's order; NULL past the last. */
 KJIT_API const char *kjit_module_kernel(kjit_module *mod, int i);
 KJIT_API int kjit_module_has_run(kjit_module *mod);

@@ -21,6 +21,7 @@ compiler/lang       what the language is: tables, and arithmetic on its values
 compiler/kernel.h   what compiled code and a launch agree on
 compiler/parse      text -> tokens -> AST
 grammar             the same: what flex and bison read
+compiler/format     AST and tokens -> the text as it is laid out
 compiler/tast       the typed AST: nodes, visits, text, evaluation on the host
 compiler/analysis   what is known of a typed kernel: uniformity, regions between barriers, indices that are inside
 compiler/warn       what may be meant otherwise

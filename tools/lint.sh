@@ -61,4 +61,12 @@ if command -v clang-format >/dev/null 2>&1; then
 else
     echo "lint: clang-format is not here"
 fi
+
+kjit="${BUILD:-build}/kjit"
+if [ -x "$kjit" ]; then
+    echo "lint: layout of .knl"
+    "$kjit" fmt --check samples std || failed=1
+else
+    echo "lint: $kjit is not here: the layout of .knl is not looked at"
+fi
 exit $failed

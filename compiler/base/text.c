@@ -90,7 +90,7 @@ void kj_text_free(kj_text *t)
 
 size_t kj_trimmed(const char *text, size_t n)
 {
-    while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == ' '))
+    while (n > 0 && memchr(" \t\n", text[n - 1], 3))
         n--;
     return n;
 }

@@ -211,6 +211,20 @@ kj_file *kj_parse(kj_arena *arena, kj_diag *diag, uint32_t begin, size_t room);
  * those stand for (alias.c). */
 void kj_expand_aliases_of_files(kj_arena *arena, kj_diag *diag, kj_file *file);
 
+/* A word of the text: KJ_TK_..., and where it stands. */
+typedef struct kj_token {
+    int kind;
+    kj_span span;
+} kj_token;
+
+typedef struct kj_tokens {
+    kj_token *all;
+    int n;
+} kj_tokens;
+
+/* The tokens of a text that parses, without the line ends; the last is the end of the file, of what is no text there
+ * is none. */
+kj_tokens kj_tokens_read(kj_arena *arena, const kj_source *source);
 /* The tokens of the first file as the parser gets them, a line each: line and column, what it is, its text. Of what
  * cannot be read it has what was meant, or nothing. */
 const char *kj_tokens_dump(kj_arena *arena, const kj_source *source);

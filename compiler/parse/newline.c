@@ -301,6 +301,25 @@ static bool begins_item(const kj_parser *p, kj_span span)
     return *line == ' ' || *line == '\t';
 }
 
+/* Is what the attributes from `at` on stand before a statement? */
+static bool decorates_statement(const kj_parser *p, uint32_t at)
+{
+    const char *c = p->source->text + at, *most = c + MOST_SEEN;
+    bool named = false; /* the next word is an attribute's name */
+    for (int depth = 0; c < most && *c; c++) {
+        depth += (*c == '(') - (*c == ')');
+        if (*c == '#')
+            c += strcspn(c, "\n") - 1;
+        else if (*c == '@')
+            named = true;
+        else if (depth == 0 && !named && (*c == '{' || kj_is_word(*c)))
+            return *c == '{' || word_at(c, "for") || word_at(c, "while");
+        else if (kj_is_word(*c))
+            named &= kj_is_word(c[1]);
+    }
+    return false;
+}
+
 /* An else in the column of an if whose block has no }. */
 static bool lacks_brace(const kj_parser *p, kj_span span)
 {
@@ -419,8 +438,11 @@ static int account(kj_parser *p, int token, kj_span *span)
     case KJ_TK_TYPE:
     case KJ_TK_ENUM:
     case KJ_TK_USE: return supply_braces(p, token, *span);
-    case KJ_TK_CONST:
-    case KJ_TK_AT: return begins_item(p, *span) ? supply_braces(p, token, *span) : token;
+    case KJ_TK_AT:
+        if (begins_item(p, *span) && decorates_statement(p, span->begin))
+            return token;
+        return begins_item(p, *span) ? supply_braces(p, token, *span) : token;
+    case KJ_TK_CONST: return begins_item(p, *span) ? supply_braces(p, token, *span) : token;
     case KJ_TK_ELSE:
     case KJ_TK_ELIF: return supply_brace_of_if(p, token, *span);
     case KJ_TK_LPAREN: push(p, '(', *span); return token;

@@ -200,6 +200,13 @@ static void forms(void **state)
         "scale");
     BAD(kjit_module_emit, (own.mod, "llvm", NULL, negative, &no_text, NULL), KJIT_INVALID, "-1");
     BAD(kjit_module_emit, (own.mod, "llvm", NULL, huge, &no_text, NULL), KJIT_INVALID, "block");
+    NONE(kjit_format, (NULL, "t", "", 0, &no_text, NULL));
+    BAD(kjit_format, (own.ctx, "t", NULL, 5, &no_text, NULL), KJIT_INVALID, "source is NULL");
+    BAD(kjit_format, (own.ctx, "t", "", 0, NULL, NULL), KJIT_INVALID, "out is NULL");
+    BAD(kjit_format, (own.ctx, "t", "run {", 5, &no_text, NULL), KJIT_COMPILE, "t:1:");
+    BAD(kjit_format, (own.ctx, NULL, "\0", 1, &no_text, NULL), KJIT_COMPILE,
+        "<source>:1:1: error: ");
+    BAD(kjit_format, (own.ctx, "t", source, SIZE_MAX, &no_text, NULL), KJIT_COMPILE, "64 MiB");
     NONE(kjit_module_assume, (NULL, "N", kjit_arg_i64(1)));
     BAD(kjit_module_assume, (own.mod, NULL, kjit_arg_i64(1)), KJIT_INVALID, "name is NULL");
     BAD(kjit_module_assume, (own.mod, "N", kjit_arg_array(own.fixed)), KJIT_INVALID,
@@ -294,6 +301,7 @@ static void child(void)
     FORKED(kjit_module_load, (own.ctx, "t", NULL, &no_module));
     FORKED(kjit_module_set_const, (own.mod, "table", own.fixed));
     FORKED(kjit_module_emit, (own.mod, "ast", NULL, NULL, &no_text, NULL));
+    FORKED(kjit_format, (own.ctx, "t", source, 5, &no_text, NULL));
     FORKED(kjit_module_assume, (own.mod, "N", kjit_arg_i64(1)));
     FORKED(kjit_module_kernel_info, (own.mod, "scale", NULL, &kernel));
     FORKED(kjit_module_record, (own.mod, "P", &dtype));

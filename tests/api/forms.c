@@ -196,6 +196,26 @@ static void test_digest(void **state)
     kjit_module_free(mod);
 }
 
+/* What is handed in is not changed, and need not end with a NUL. */
+static void test_format(void **state)
+{
+    (void)state;
+    static const char untidy[] = "run{let a=unknown( 1 )}xxx",
+                      tidy[] = "run { let a = unknown(1) }\n";
+    char *text;
+    size_t size = 0;
+    OK(kjit_format(ctx, "t.knl", untidy, strlen(untidy) - 3, &text, &size));
+    assert_string_equal(text, tidy);
+    assert_int_equal(size, strlen(tidy));
+    free(text);
+    OK(kjit_format(ctx, NULL, NULL, 0, &text, NULL));
+    assert_string_equal(text, "");
+    free(text);
+    FAILS(kjit_format(ctx, "t.knl", untidy, strlen(untidy), &text, &size), KJIT_COMPILE,
+          "t.knl:1:");
+    assert_null(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -206,6 +226,7 @@ int main(void)
         cmocka_unit_test(test_what_a_kernel_takes),
         cmocka_unit_test(test_devices),
         cmocka_unit_test(test_digest),
+        cmocka_unit_test(test_format),
     };
     return cmocka_run_group_tests(tests, make_cpu_context, drop_context);
 }

@@ -136,6 +136,7 @@ static void with_contexts(kjit_context *dead)
     FREED(kjit_cancel, (dead));
     FREED(kjit_set_deadline, (dead, 1000));
     FREED(kjit_module_compile, (dead, "t", source, sizeof source - 1, NULL, &no_module));
+    FREED(kjit_format, (dead, "t", source, sizeof source - 1, &no_text, NULL));
     FREED(kjit_module_load, (dead, "t", NULL, &no_module));
     FREED(kjit_array_create, (dead, KJIT_F32, 2, shape, 'C', KJIT_HOST, &no_array));
     FREED(kjit_array_create_with, (dead, KJIT_F32, 2, shape, NULL, &no_array));
