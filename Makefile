@@ -202,11 +202,13 @@ $(BUILD)/man/kjit.3: include/kjit.h tools/reference.py
 
 # The static library needs what Libs.private names; `pkg-config --static` gives it.
 STATIC_LIBS = $(GUARDED_NEW) $(LIBS) -lstdc++ -pthread
+COMPLETIONS = bash:bash-completion/completions/kjit zsh:zsh/site-functions/_kjit fish:fish/vendor_completions.d/kjit.fish
 INSTALLED = $(PREFIX)/bin/kjit $(PREFIX)/include/kjit.h $(LIBDIR)/libkjit.a $(LIBDIR)/libkjit.so $(LIBDIR)/libkjit.so.0 \
     $(LIBDIR)/pkgconfig/kjit.pc $(CMAKEDIR)/kjit-config.cmake $(CMAKEDIR)/kjit-config-version.cmake \
-    $(PREFIX)/share/man/man1/kjit.1 $(PREFIX)/share/man/man3/kjit.3 $(STD:%=$(PREFIX)/share/kjit/%)
+    $(PREFIX)/share/man/man1/kjit.1 $(PREFIX)/share/man/man3/kjit.3 $(STD:%=$(PREFIX)/share/kjit/%) \
+    $(foreach shell,$(COMPLETIONS),$(PREFIX)/share/$(lastword $(subst :, ,$(shell))))
 
-install: all man ## install the command, the libraries, kjit.h, manual pages, files for pkg-config and CMake (PREFIX, DESTDIR)
+install: all man ## install the command, the libraries, kjit.h, manual pages, completions, files for pkg-config and CMake (PREFIX, DESTDIR)
 	install -d $(addprefix $(DESTDIR),$(sort $(dir $(INSTALLED))))
 	install -m 755 $(BUILD)/kjit $(DESTDIR)$(PREFIX)/bin/kjit
 	install -m 644 $(STD) $(DESTDIR)$(PREFIX)/share/kjit/std
@@ -217,6 +219,8 @@ install: all man ## install the command, the libraries, kjit.h, manual pages, fi
 	ln -sf libkjit.so.0 $(DESTDIR)$(LIBDIR)/libkjit.so
 	install -m 644 $(BUILD)/man/kjit.1 $(DESTDIR)$(PREFIX)/share/man/man1/kjit.1
 	install -m 644 $(BUILD)/man/kjit.3 $(DESTDIR)$(PREFIX)/share/man/man3/kjit.3
+	for shell in $(COMPLETIONS); do \
+	    $(BUILD)/kjit completions $${shell%%:*} > $(DESTDIR)$(PREFIX)/share/$${shell#*:}; done
 	include=$$(realpath -ms --relative-to=$(LIBDIR) $(PREFIX)/include); \
 	for file in kjit-config kjit-config-version; do \
 	    sed -e 's|@VERSION@|$(VERSION)|' -e "s|@INCLUDEDIR@|$$include|" -e 's|@LIBS@|$(STATIC_LIBS)|' \

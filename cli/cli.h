@@ -39,6 +39,8 @@ typedef struct command {
     const char *more; /* paragraphs for its --help, or NULL */
 } command;
 
+const command *command_at(int i); /* of all; NULL past the last */
+
 enum {
     IN_RUN = 1,
     IN_CHECK = 2,
@@ -48,7 +50,10 @@ enum {
     IN_BUILTINS = 32,
     IN_CACHE = 64,
     IN_FMT = 128,
-    IN_ALL = 255,
+    IN_DOC = 256,
+    IN_ENV = 512,
+    IN_COMPLETIONS = 1024,
+    IN_ALL = 2047,
 };
 
 /* ---- options.c ---- */
@@ -61,6 +66,7 @@ struct options {
     int narguments;
     const char **saves;
     int nsaves;
+    const char *text; /* the program itself, in the place of a file's name */
     const char *device, *emit, *kernel, *out, *arch, *cpu, *cache, *trace;
     int workers, opt_level;
     unsigned check;   /* KJIT_CHECK_... */
@@ -78,6 +84,9 @@ struct options {
 int parse_options(const command *c, int argc, char **argv, options *out);
 void free_options(options *o);
 void print_options(const command *c);
+/* The name of an option, and what it does (NULL: another name of the one before); NULL past the last. */
+const char *option_at(int i, const char **help);
+bool is_option_of(int i, const command *c);
 /* The forms of build: a line each, and their names in a sentence. */
 void print_forms(void);
 const char *list_forms(char out[FORMS_TEXT]);
@@ -167,6 +176,11 @@ bool was_interrupted(void);
 /* From now on a segmentation fault is told with what may be its cause. */
 void explain_crashes(kjit_context *ctx, const options *o);
 
+/* ---- cmd_run.c ---- */
+
+/* What the run block of the first argument, a file, takes; nothing of one that cannot be read. */
+void print_params(const options *o);
+
 /* ---- Commands ---- */
 
 int command_run(const options *o);
@@ -176,6 +190,9 @@ int command_build(const options *o);
 int command_info(const options *o);
 int command_devices(const options *o);
 int command_builtins(const options *o);
+int command_doc(const options *o);
+int command_env(const options *o);
+int command_completions(const options *o);
 int command_cache(const options *o);
 
 #endif

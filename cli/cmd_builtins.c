@@ -94,6 +94,51 @@ static void print_row(const options *o, const kjit_builtin_info *b)
     printf(" | %s |\n", ulp);
 }
 
+/* ---- kjit doc ---- */
+
+static bool is_called(const kjit_builtin_info *b, const char *name)
+{
+    return strcmp(b->name + (*b->name == '.'), name + (*name == '.')) == 0;
+}
+
+static int unknown(const char *name)
+{
+    enum { MOST = 1024 };
+    const char *names[MOST];
+    kjit_builtin_info b;
+    int n = 0;
+    for (; n < MOST && kjit_builtin(n, &b); n++)
+        names[n] = b.name + (*b.name == '.');
+    const char *near = nearest(name, names, (size_t)n);
+    if (near)
+        complain("there is no '%s': did you mean '%s'?", name, near);
+    else
+        complain("there is no '%s'; 'kjit builtins' lists all", name);
+    return EXIT_USAGE;
+}
+
+int command_doc(const options *o)
+{
+    kjit_builtin_info b;
+    int code = EXIT_OK;
+    for (int k = 0; k < o->narguments; k++) {
+        bool found = false;
+        for (int i = 0; kjit_builtin(i, &b); i++) {
+            if (!is_called(&b, o->arguments[k]))
+                continue;
+            char call[256], ulp[48];
+            const char *doc = call_text(&b, call, sizeof call);
+            accuracy(&b, ulp, sizeof ulp);
+            printf("%s\n    %s%s%s%s\n    of: %s\n", call, doc, *ulp ? " (" : "", ulp,
+                   *ulp ? ")" : "", b.group);
+            found = true;
+        }
+        if (!found)
+            code = unknown(o->arguments[k]);
+    }
+    return code;
+}
+
 int command_builtins(const options *o)
 {
     kjit_builtin_info b;

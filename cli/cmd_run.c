@@ -1,6 +1,7 @@
 /* kjit run: a file's run block, with params from the command line. Its prints go to standard
  * output. */
 #include <stdio.h>
+#include <string.h>
 
 #include "cli.h"
 
@@ -66,6 +67,52 @@ static int run_module(kjit_context *ctx, const options *o, kjit_module *mod)
         return EXIT_FAILED;
     return kjit_module_has_run(mod) ? exit_code(status) : EXIT_USAGE;
 }
+
+/* ---- The file's params, for --help ---- */
+
+/* A default may go over lines. */
+static void print_on_a_line(const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '\n')
+            text += strspn(text, " \t\r\n") - 1;
+        putchar(*text == '\r' || *text == '\n' || *text == '\t' ? ' ' : *text);
+    }
+}
+
+static void print_param(const kjit_param_info *p)
+{
+    printf("  %s", p->name);
+    if (p->type)
+        printf(": %s", p->type);
+    fputs(p->value ? " = " : "   (required)", stdout);
+    if (p->value)
+        print_on_a_line(p->value);
+    printf(p->doc ? "   # %s\n" : "\n", p->doc);
+}
+
+void print_params(const options *o)
+{
+    options plain = *o;
+    kjit_context *ctx;
+    kjit_module *mod = NULL;
+    kjit_param_info p;
+    plain.device = "cpu";
+    if (!(ctx = open_context(&plain)))
+        return;
+    const kjit_compile_options c = {.path = o->path, .warn = "off"};
+    if (kjit_module_load(ctx, o->arguments[0], &c, &mod) == KJIT_OK) {
+        for (int i = 0; kjit_module_param(mod, i, &p); i++) {
+            if (i == 0)
+                printf("\nParams of %s:\n", o->arguments[0]);
+            print_param(&p);
+        }
+    }
+    kjit_module_free(mod);
+    kjit_context_destroy(ctx);
+}
+
+/* ---- The run ---- */
 
 int command_run(const options *o)
 {

@@ -108,6 +108,35 @@ static const command commands[] = {
         .bit = IN_BUILTINS,
         .run = command_builtins,
     },
+    {
+        .name = "doc",
+        .arguments = "NAME...",
+        .summary = "tell what a function or member does",
+        .bit = IN_DOC,
+        .min_files = 1,
+        .max_files = -1,
+        .run = command_doc,
+        .more = "  kjit doc clamp atomic.add .sum\n",
+    },
+    {
+        .name = "env",
+        .arguments = "",
+        .summary = "tell what there is here, for reports of mistakes",
+        .bit = IN_ENV,
+        .run = command_env,
+    },
+    {
+        .name = "completions",
+        .arguments = "bash|zsh|fish",
+        .summary = "print what a shell completes commands and options with",
+        .bit = IN_COMPLETIONS,
+        .min_files = 1,
+        .max_files = 1,
+        .run = command_completions,
+        .more = "  source <(kjit completions bash)\n"
+                "  kjit completions zsh > ~/.zfunc/_kjit\n"
+                "  kjit completions fish > ~/.config/fish/completions/kjit.fish\n",
+    },
 };
 
 enum { NCOMMANDS = sizeof commands / sizeof *commands };
@@ -128,13 +157,13 @@ static int help(void)
     puts("kjit compiles kernels written in .knl files and runs them.\n\nusage: kjit COMMAND "
          "[arguments] [options]\n");
     for (int i = 0; i < NCOMMANDS; i++)
-        printf("  %-9s %-24s %s\n", commands[i].name, commands[i].arguments, commands[i].summary);
+        printf("  %-11s %-24s %s\n", commands[i].name, commands[i].arguments, commands[i].summary);
     puts("\n  kjit COMMAND --help tells more; kjit --version");
     print_exit_codes();
     return EXIT_OK;
 }
 
-static int command_help(const command *c)
+static int command_help(const command *c, const options *o)
 {
     printf("usage: kjit %s%s%s [options]\n\n%c%s.\n", c->name, *c->arguments ? " " : "",
            c->arguments, c->summary[0] - 'a' + 'A', c->summary + 1);
@@ -143,6 +172,8 @@ static int command_help(const command *c)
     if (c->more)
         printf("\n%s", c->more);
     print_options(c);
+    if (c->bit & IN_RUN && o->narguments > 0 && !o->text)
+        print_params(o);
     print_exit_codes();
     return EXIT_OK;
 }
@@ -168,7 +199,7 @@ static int dispatch(const command *c, int argc, char **argv, output *out)
     options o = {.output = out};
     int code = parse_options(c, argc, argv, &o);
     if (code == EXIT_OK && o.help) {
-        code = command_help(c);
+        code = command_help(c, &o);
     } else if (code == EXIT_OK && o.narguments < c->min_files) {
         const char *what = strncmp(c->arguments, "FILE", 4) == 0 ? "a FILE" : c->arguments;
         complain("%s needs %s; 'kjit %s --help' tells more", c->name, what, c->name);
@@ -183,20 +214,37 @@ static int dispatch(const command *c, int argc, char **argv, output *out)
     return code;
 }
 
+static const command *find_command(const char *name)
+{
+    for (int i = 0; i < NCOMMANDS; i++)
+        if (strcmp(name, commands[i].name) == 0)
+            return &commands[i];
+    return NULL;
+}
+
+const command *command_at(int i)
+{
+    return i < NCOMMANDS ? &commands[i] : NULL;
+}
+
 static int run_command(int argc, char **argv, output *out)
 {
     const char *name = argc > 1 ? argv[1] : "--help";
-    if (strcmp(name, "--version") == 0) {
+    if (strcmp(name, "--version") == 0 || strcmp(name, "version") == 0) {
         printf("kjit %s\n", kjit_version());
         return EXIT_OK;
     }
-    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0)
-        return help();
-    for (int i = 0; i < NCOMMANDS; i++) {
-        if (strcmp(name, commands[i].name) == 0)
-            return dispatch(&commands[i], argc - 2, argv + 2, out);
+    if (strcmp(name, "-e") == 0) /* kjit run -e */
+        return dispatch(find_command("run"), argc - 1, argv + 1, out);
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+        char *asked[] = {"--help"};
+        if (argc < 3)
+            return help();
+        const command *about = find_command(argv[2]);
+        return about ? dispatch(about, 1, asked, out) : unknown_command(argv[2]);
     }
-    return unknown_command(name);
+    const command *c = find_command(name);
+    return c ? dispatch(c, argc - 2, argv + 2, out) : unknown_command(name);
 }
 
 int main(int argc, char **argv)

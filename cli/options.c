@@ -38,6 +38,12 @@ static bool set_save(options *o, const char *value)
     return true;
 }
 
+static bool set_text(options *o, const char *value)
+{
+    o->text = value;
+    return true;
+}
+
 static bool set_time(options *o, const char *value)
 {
     (void)value;
@@ -341,6 +347,8 @@ static void list_checks(void)
 }
 
 static const option table[] = {
+    {"-e", "TEXT", IN_RUN, set_text,
+     "run this text, not a FILE: a file's, or the statements of a run block"},
     {"--save", "NAME=FILE", IN_RUN, set_save,
      "save an array of the run block at its end (.npy, .csv, .png, ...; floats as a picture: "
      "x.png,low=0,high=9)"},
@@ -394,6 +402,18 @@ static const option table[] = {
 };
 
 enum { NOPTIONS = sizeof table / sizeof *table };
+
+const char *option_at(int i, const char **help)
+{
+    if (help && i < NOPTIONS)
+        *help = table[i].help;
+    return i < NOPTIONS ? table[i].name : NULL;
+}
+
+bool is_option_of(int i, const command *c)
+{
+    return (table[i].commands & c->bit) != 0;
+}
 
 void print_options(const command *c)
 {
@@ -484,7 +504,7 @@ static int take(const command *c, int argc, char **argv, int *i, options *o)
 int parse_options(const command *c, int argc, char **argv, options *o)
 {
     *o = (options){.output = o->output};
-    o->arguments = calloc((size_t)argc + 1, sizeof *o->arguments);
+    o->arguments = calloc((size_t)argc + 2, sizeof *o->arguments);
     o->saves = calloc((size_t)argc + 1, sizeof *o->saves);
     if (!o->arguments || !o->saves) {
         complain("out of memory");
@@ -501,6 +521,11 @@ int parse_options(const command *c, int argc, char **argv, options *o)
             code = take(c, argc, argv, &i, o);
         if (code != EXIT_OK)
             return code;
+    }
+    if (o->text) { /* where the file's name would stand */
+        memmove(o->arguments + 1, o->arguments, (size_t)o->narguments * sizeof *o->arguments);
+        o->arguments[0] = "<text>";
+        o->narguments++;
     }
     return EXIT_OK;
 }

@@ -74,6 +74,46 @@ static void show_log(const options *o, kjit_module *mod)
         show_messages(kjit_module_log(mod));
 }
 
+/* Is it standard input, or a text of the command line? */
+static bool is_piped(const options *o, const char *path)
+{
+    return o->text || strcmp(path, "-") == 0;
+}
+
+/* Of -e: does it begin as a file does, not as a statement? */
+static bool is_file_text(const char *text)
+{
+    static const char *const words[] = {"kernel", "fn",   "run",  "const",
+                                        "record", "enum", "type", "use"};
+    for (text += strspn(text, " \t\r\n"); *text == '#'; text += strspn(text, " \t\r\n"))
+        text += strcspn(text, "\n");
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        size_t n = strlen(words[i]);
+        if (strncmp(text, words[i], n) == 0 && strchr(" \t\r\n{", text[n]))
+            return true;
+    }
+    return *text == '@';
+}
+
+/* The text of standard input, or of -e; NULL after a complaint. */
+static char *read_text(const options *o, size_t *size)
+{
+    char *text = NULL;
+    if (!o->text) {
+        text = read_all(stdin, MOST_SOURCE, size);
+        if (!text)
+            complain("standard input cannot be read: %s", strerror(errno));
+        return text;
+    }
+    int n = asprintf(&text, is_file_text(o->text) ? "%s\n" : "run { %s\n}\n", o->text);
+    *size = n < 0 ? 0 : (size_t)n;
+    if (n < 0) {
+        complain("out of memory");
+        return NULL;
+    }
+    return text;
+}
+
 static kjit_status load(kjit_context *ctx, const options *o, const char *path,
                         const char *libdevice, kjit_module **out)
 {
@@ -87,20 +127,18 @@ static kjit_status load(kjit_context *ctx, const options *o, const char *path,
                               .warn = o->warn,
                               .check = o->check,
                               .path = o->path};
-    if (strcmp(path, "-") != 0)
+    if (!is_piped(o, path))
         return kjit_module_load(ctx, path, &c, out);
     size_t size;
-    char *text = read_all(stdin, MOST_SOURCE, &size);
-    if (!text) {
-        complain("standard input cannot be read: %s", strerror(errno));
+    char *text = read_text(o, &size);
+    if (!text)
         return KJIT_IO;
-    }
     const char *more = getenv("KJIT_PATH");
     char *folders;
     if (asprintf(&folders, ".:%s:%s", o->path ? o->path : "", more ? more : "") < 0)
         folders = NULL;
     c.path = folders;
-    kjit_status status = kjit_module_compile(ctx, "<stdin>", text, size, &c, out);
+    kjit_status status = kjit_module_compile(ctx, o->text ? path : "<stdin>", text, size, &c, out);
     free(folders);
     if (status != KJIT_OK && status != KJIT_COMPILE)
         complain("%s", kjit_last_error(ctx));
@@ -127,7 +165,7 @@ int open_module(kjit_context *ctx, const options *o, const char *path, kjit_modu
         show_log(o, *out);
     if (status == KJIT_OK)
         return EXIT_OK;
-    if (status != KJIT_COMPILE && strcmp(path, "-") != 0)
+    if (status != KJIT_COMPILE && !is_piped(o, path))
         complain("%s", kjit_last_error(ctx));
     kjit_module_free(*out);
     *out = NULL;

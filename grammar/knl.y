@@ -309,6 +309,7 @@ stmts:
 stmt:
     let names opt_type "=" value            { $$ = kj_make_let(p, @$, $1, $2, $3, $5); }
 |   "param" names opt_type "=" value        { $$ = kj_make_param_stmt(p, @$, $2, $3, $5); }
+|   "param" names ":" type      { $$ = kj_make_param_stmt(p, @$, $2, $4, NULL); }
 |   values "=" value            { $$ = kj_make_assign(p, @$, $1, $3); }
 |   values UPDATE value         { $$ = kj_make_update(p, @$, $1, $2, @2, $3); }
 |   values                      { $$ = kj_make_expr_stmt(p, @$, $1); }

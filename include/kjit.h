@@ -470,6 +470,17 @@ KJIT_API kjit_status kjit_format(kjit_context *ctx, const char *name, const char
 KJIT_API const char *kjit_module_kernel(kjit_module *mod, int i);
 KJIT_API int kjit_module_has_run(kjit_module *mod);
 
+/* A param of the run block, as the text says it. */
+typedef struct kjit_param_info {
+    const char *name;
+    const char *type;  /* "f32[,]"; NULL: that of its default */
+    const char *value; /* its default; NULL: a run must be given one */
+    const char *doc;   /* the comment behind it on its line, or NULL */
+} kjit_param_info;
+
+/* The i-th, in the file's order: 1, or 0 past the last. The texts are the module's. */
+KJIT_API int kjit_module_param(kjit_module *mod, int i, kjit_param_info *out);
+
 /* Intermediate forms of every kernel (or the one named): what = "tokens" and "ast" (always
  * of the whole file), "checks" (which indices are known to be inside), "tast", "uniform", "regions",
  * "llvm", "opt", "asm"; for a GPU also "ptx", the same as "asm", and "cubin", which takes a driver.

@@ -119,7 +119,7 @@ struct kj_stmt {
     kj_attr *attrs; /* of a loop or block */
     /* clang-format off */
     union {
-        struct { bool mutable; kj_name *names; kj_type_ref *type; kj_expr *init; } let;
+        struct { bool mutable; kj_name *names; kj_type_ref *type; kj_expr *init; } let; /* a param's init may be NULL */
         struct { kj_expr *targets; kj_op op; bool augmented; kj_expr *value; } assign;
         kj_expr *expr;
         struct { kj_expr *test; kj_stmt *yes, *no; } if_;

@@ -209,7 +209,8 @@ static void dump_declaration(dump *d, const char *kind, const kj_stmt *s)
     put_names(d, kind, s->u.let.names);
     d->level++;
     dump_type(d, NULL, s->u.let.type);
-    dump_expr(d, NULL, s->u.let.init);
+    if (s->u.let.init)
+        dump_expr(d, NULL, s->u.let.init);
     d->level--;
 }
 

@@ -334,7 +334,7 @@ kj_stmts kj_stmt_append(kj_stmts list, kj_stmt *s)
 static kj_stmt *declaration(kj_parser *p, kj_span span, kj_stmt_kind kind, kj_names names,
                             kj_type_ref *type, kj_expr *init)
 {
-    kj_stmt *s = stmt_above(p, span, kind, init->depth);
+    kj_stmt *s = stmt_above(p, span, kind, init ? init->depth : 0);
     s->u.let.names = names.first;
     s->u.let.type = type;
     s->u.let.init = init;

@@ -202,8 +202,10 @@ static void analyse(void *data)
     mod->log = kj_diag_text(&mod->diag);
     mod->log_json = kj_diag_json(&mod->diag);
     list_messages(mod);
-    if (mod->program)
+    if (mod->program) {
         list_kernels(mod);
+        kj_list_params(mod);
+    }
 }
 
 /* All that is to be said of the source, as the sentence of a failed compilation. */

@@ -75,6 +75,8 @@ struct kjit_module {
     const kj_program *program; /* NULL when there were errors */
     kj_kernel *kernels;        /* the file's own, then those of files that it uses */
     int nkernels, nall;        /* its own, all */
+    kjit_param_info *params;   /* of its run block */
+    int nparams;
     pthread_mutex_t fill_lock;
     kj_const_array_copy *filled;
     const char *log, *log_json;
@@ -119,6 +121,7 @@ static inline kjit_status kj_enter_module(const kjit_module *mod)
     return kj_lives(mod, KJ_MODULE) ? kj_enter(mod->ctx) : kj_no_handle(mod, KJ_MODULE);
 }
 void kj_module_hold(kjit_module *mod);
+void kj_list_params(kjit_module *mod);                         /* params.c: while it is made */
 void kj_module_drop(kjit_module *mod);                         /* on any thread */
 kj_kernel *kj_module_find(kjit_module *mod, const char *name); /* NULL: none */
 /* KJIT_NOT_FOUND, with a name that is near. */

@@ -131,9 +131,36 @@ static bool check_names(kj_run *r, const char *const *options, int n, bool param
     return true;
 }
 
+static const char *given(const kj_run *r, const char *name)
+{
+    const char *text = NULL;
+    for (int i = 0; i < r->options->nparams; i++) {
+        const char *value = value_for(r->options->params[i], name);
+        text = value ? value : text; /* the last one counts */
+    }
+    return text;
+}
+
+/* Has each param without a default a value? */
+static bool check_required(kj_run *r)
+{
+    for (const kj_stmt *s = r->program->run->body; s; s = s->next) {
+        if (s->kind != KJ_S_PARAM || s->u.let.init || given(r, s->u.let.names->name))
+            continue;
+        const char *name = s->u.let.names->name;
+        kj_run_fail(r, KJIT_INVALID, s->span, "param '%s' has no default and was given no value",
+                    name);
+        return kj_run_hint(r,
+                           s->u.let.type->ndim > 0 ? "an array comes from a file: %s=@data.npy"
+                                                   : "give it behind the file's name: %s=...",
+                           name);
+    }
+    return true;
+}
+
 bool kj_run_check_options(kj_run *r)
 {
-    return check_names(r, r->options->params, r->options->nparams, true) &&
+    return check_names(r, r->options->params, r->options->nparams, true) && check_required(r) &&
            check_names(r, r->options->saves, r->options->nsaves, false);
 }
 
@@ -160,7 +187,8 @@ static bool default_kind(kj_run *r, const kj_stmt *s, kj_rkind *out)
 {
     kj_rvalue v;
     *out = KJ_R_ARRAY;
-    if (makes_array(r, s->u.let.init))
+    if (!s->u.let.init ||
+        makes_array(r, s->u.let.init)) /* no scalar: those have types that are known */
         return true;
     if (!kj_run_eval(r, s->u.let.init, &v))
         return false;
@@ -253,11 +281,7 @@ static bool override_value(kj_run *r, const kj_stmt *s, const char *text, kj_rva
 bool kj_run_param(kj_run *r, const kj_stmt *s)
 {
     const kj_name *name = s->u.let.names;
-    const char *text = NULL;
-    for (int i = 0; i < r->options->nparams; i++) {
-        const char *value = value_for(r->options->params[i], name->name);
-        text = value ? value : text; /* the last one counts */
-    }
+    const char *text = given(r, name->name);
     kj_rvalue v;
     if (text ? !override_value(r, s, text, &v) : !kj_run_eval(r, s->u.let.init, &v))
         return false;

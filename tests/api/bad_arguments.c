@@ -185,6 +185,11 @@ static void modules(void **state)
     GIVES(kjit_module_kernel, (own.mod, -1), == NULL);
     GIVES(kjit_module_kernel, (own.mod, 1000), == NULL);
     GIVES(kjit_module_has_run, (NULL), == 0);
+    kjit_param_info param;
+    GIVES(kjit_module_param, (NULL, 0, &param), == 0);
+    GIVES(kjit_module_param, (own.mod, 0, NULL), == 0);
+    GIVES(kjit_module_param, (own.mod, -1, &param), == 0);
+    GIVES(kjit_module_param, (own.mod, 1000, &param), == 0);
 }
 
 static void forms(void **state)

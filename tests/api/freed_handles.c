@@ -193,6 +193,8 @@ static void with_modules(kjit_module *dead)
     ASKED(kjit_module_fix, (dead, 0, &(kjit_fix){0}), == 0);
     ASKED(kjit_module_kernel, (dead, 0), == NULL);
     ASKED(kjit_module_has_run, (dead), == 0);
+    kjit_param_info param;
+    ASKED(kjit_module_param, (dead, 0, &param), == 0);
     USELESS(kjit_module_free, (dead));
 }
 

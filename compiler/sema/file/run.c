@@ -269,8 +269,8 @@ static kj_type check_type(kj_sema *s, const kj_type_ref *ref)
 static const kj_known *known_names(kj_sema *s, const kj_stmt *st, const kj_type *type)
 {
     const kj_expr *init = st->u.let.init;
-    kj_known is = kj_run_known(s, init);
-    const kj_expr *item = init->kind == KJ_E_TUPLE ? init->u.list.items : NULL;
+    kj_known is = init ? kj_run_known(s, init) : (kj_known){.kind = KJ_R_NONE, .ndim = -1};
+    const kj_expr *item = init && init->kind == KJ_E_TUPLE ? init->u.list.items : NULL;
     int n = 0, i = 0;
     for (const kj_name *name = st->u.let.names; name; name = name->next)
         n++;
@@ -296,7 +296,8 @@ static void check_let(kj_sema *s, const kj_stmt *st)
         kj_hint(s->diag,
                 kj_sema_error(s, st->span, KJ_RULE_MISPLACED, "a param stands in the run block"),
                 "what a function takes stands behind its name: run f(n = 10) { ... }");
-    kj_sema_run_expr(s, st->u.let.init);
+    if (st->u.let.init)
+        kj_sema_run_expr(s, st->u.let.init);
     kj_type type = check_type(s, st->u.let.type);
     const kj_known *each = known_names(s, st, &type);
     kj_role role = st->kind == KJ_S_PARAM ? KJ_ROLE_PARAM

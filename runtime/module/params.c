@@ -1,0 +1,51 @@
+/* What a module's run block takes, as its text says it. */
+#include <string.h>
+
+#include "module/module.h"
+#include "sema/program.h"
+
+static const char *text_of(kjit_module *mod, kj_span span)
+{
+    return kj_arena_printf(&mod->arena, "%.*s", (int)(span.end - span.begin),
+                           mod->source.text + span.begin);
+}
+
+/* The comment behind it on its line, without the #; else NULL. */
+static const char *remark_behind(kjit_module *mod, uint32_t at)
+{
+    const char *text = mod->source.text + at;
+    text += strspn(text, " \t;");
+    if (*text != '#')
+        return NULL;
+    text += strspn(text, "# \t");
+    return kj_arena_printf(&mod->arena, "%.*s", (int)kj_trimmed(text, strcspn(text, "\r\n")), text);
+}
+
+static void describe(kjit_module *mod, const kj_stmt *s, kjit_param_info *out)
+{
+    const kj_expr *init = s->u.let.init;
+    out->name = s->u.let.names->name;
+    out->type = s->u.let.type ? text_of(mod, s->u.let.type->span) : NULL;
+    out->value = init ? text_of(mod, init->span) : NULL;
+    out->doc = remark_behind(mod, s->span.end);
+}
+
+void kj_list_params(kjit_module *mod)
+{
+    const kj_item *run = mod->program->run;
+    for (const kj_stmt *s = run ? run->body : NULL; s; s = s->next)
+        mod->nparams += s->kind == KJ_S_PARAM;
+    mod->params = KJ_NEW_ARRAY(&mod->arena, kjit_param_info, (size_t)mod->nparams + 1);
+    int n = 0;
+    for (const kj_stmt *s = run ? run->body : NULL; s; s = s->next)
+        if (s->kind == KJ_S_PARAM)
+            describe(mod, s, &mod->params[n++]);
+}
+
+int kjit_module_param(kjit_module *mod, int i, kjit_param_info *out)
+{
+    if (!kj_can_ask(mod, KJ_MODULE) || !out || i < 0 || i >= mod->nparams)
+        return 0;
+    *out = mod->params[i];
+    return 1;
+}
