@@ -44,10 +44,10 @@ missing() {
 }
 
 # What is optional, and some tests use, which are left out without it: of the sample over MPI; of a program with a comma in
-# its numbers; JPEG pictures (Ubuntu's name has no 0).
+# its numbers; JPEG pictures (Ubuntu's name has no 0); of .knl in an editor.
 turbojpeg() { (ldconfig -p || /sbin/ldconfig -p) 2>/dev/null | grep -q libturbojpeg.so.0; }
 wanted=$(have mpicc || echo libopenmpi-dev openmpi-bin; [ -f /usr/share/i18n/locales/de_DE ] || echo locales
-    turbojpeg || echo libturbojpeg0)
+    turbojpeg || echo libturbojpeg0; have vim || echo vim)
 need=$(missing | tr '\n' ' ')
 [ -n "$need$wanted" ] || exit 0
 if ! have apt-get; then
