@@ -294,7 +294,7 @@ static bool is_part(kj_sema *s, kj_texpr **i, int64_t n)
 {
     if (!kj_is_const(*i) || ((*i)->u.value.i >= 0 && (*i)->u.value.i < n))
         return true;
-    if (!kj_is_hypothetical(s) || n == 0)
+    if (!kj_is_hypothetical(s))
         return false;
     *i = kj_te_i64(s, 0, (*i)->span);
     return true;
@@ -313,6 +313,11 @@ static kj_operand index_tuple(kj_sema *s, const kj_expr *e, const kj_operand *t)
     kj_texpr *i = kj_index_value(s, v, "a tuple's index");
     if (!i)
         return kj_no_value(e->span);
+    if (t->u.tuple.n == 0) {
+        if (!kj_is_hypothetical(s))
+            kj_sema_error(s, e->span, KJ_RULE_INDEX_RANGE, "an empty tuple has no items");
+        return kj_no_value(e->span);
+    }
     if (!is_part(s, &i, t->u.tuple.n)) {
         kj_sema_error(s, arg->span, KJ_RULE_INDEX_RANGE, "index %s is outside a tuple of %d",
                       kj_index_text(s, i, &as), t->u.tuple.n);
@@ -323,10 +328,7 @@ static kj_operand index_tuple(kj_sema *s, const kj_expr *e, const kj_operand *t)
         return kj_item_at(s, t, kj_index_of_value(s, "a tuple", 0, 1, i, as, t->u.tuple.n),
                           e->span);
     }
-    for (int k = 0; k < t->u.tuple.n; k++)
-        if (k != i->u.value.i)
-            kj_keep_effects(s, &t->u.tuple.items[k]);
-    return t->u.tuple.items[i->u.value.i];
+    return kj_one_of(s, t, (int)i->u.value.i);
 }
 
 static kj_texpr *fixed_index(kj_sema *s, const kj_expr *e, const kj_aggregate *of)

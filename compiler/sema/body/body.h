@@ -19,6 +19,8 @@ kj_operand kj_expr_untyped(kj_sema *s, const kj_expr *e, kj_dtype want);
 kj_operand kj_checked_value(kj_sema *s, const kj_expr *e, kj_operand v);
 /* Several as kj_expr_untyped, left to right, each before the next's statements. */
 void kj_expr_list(kj_sema *s, const kj_expr *e, kj_operand *out, int n);
+/* A scalar or literal that is known, for a place of that type (any when KJ_VOID); false after an error. */
+bool kj_expr_known(kj_sema *s, const kj_expr *e, kj_dtype type, const char *what, kj_operand *v);
 /* A constant of the type (any when KJ_VOID: then literals stay); false after an error. */
 bool kj_expr_const(kj_sema *s, const kj_expr *e, kj_dtype type, const char *what, kj_value *out);
 /* Of any type of integers. */

@@ -167,8 +167,11 @@ static kj_operand length_call(kj_sema *s, const kj_expr *e)
     kj_operand v = kj_expr_value(s, arg, KJ_VOID);
     if (v.kind == KJ_V_ARRAY)
         return kj_scalar(v.u.array->shape[0]);
-    if (v.kind == KJ_V_TUPLE && !kj_is_complex(&v) && !(v.u.tuple.of && kj_is_record(v.u.tuple.of)))
+    if (v.kind == KJ_V_TUPLE && !kj_is_complex(&v) &&
+        !(v.u.tuple.of && kj_is_record(v.u.tuple.of))) {
+        kj_keep_effects(s, &v);
         return kj_literal_integer((uint64_t)v.u.tuple.n, e->span);
+    }
     if (v.kind != KJ_V_ERROR)
         kj_sema_error(s, arg->span, KJ_RULE_NOT_AN_ARRAY, "%s has no length", kj_describe(s, &v));
     return kj_no_value(e->span);

@@ -15,6 +15,7 @@ typedef struct instance {
     kj_dtype *generics;
     const kj_param_decl **from; /* the parameter that decided a generic */
     bool *exact;                /* it did so as an array's element type */
+    bool *literal;              /* only literals spoke of it */
     kj_scope *scope;            /* generics, then parameters */
     kj_type *types;             /* of the parameters */
 } instance;
@@ -102,7 +103,7 @@ static bool learn(kj_sema *s, instance *in, given what, bool arrays)
     return false;
 }
 
-/* A generic that only literals speak of takes their type alone: f32 when one of them is a float,
+/* A generic that only literals speak of takes the type that holds them: f32 when one of them is a float,
  * complex when one of them is imaginary. */
 static bool learn_literal(kj_sema *s, instance *in, given what, bool arrays)
 {
@@ -118,9 +119,12 @@ static bool learn_literal(kj_sema *s, instance *in, given what, bool arrays)
             in->generics[g] == KJ_VOID ? KJ_C64 : kj_common_type(in->generics[g], KJ_C64);
         return true;
     }
-    kj_dtype own = kj_untyped_type(v);
-    if (in->generics[g] == KJ_VOID || (kj_is_float(own) && kj_is_int(in->generics[g])))
+    kj_dtype own = kj_untyped_type(v), old = in->generics[g];
+    if (old == KJ_VOID || (kj_is_float(own) && kj_is_int(old)))
         in->generics[g] = own;
+    else if (in->literal[g] && kj_is_int(own) && kj_is_int(old))
+        in->generics[g] = kj_wider_default(old, own);
+    in->literal[g] |= old == KJ_VOID;
     return true;
 }
 
@@ -414,6 +418,21 @@ static kj_operand default_argument(kj_sema *s, const kj_item *fn, const kj_param
     return v;
 }
 
+/* Parameters are bound from the first to the last: arguments that are written in another order, with an effect, are
+ * evaluated before. */
+static void keep_order(kj_sema *s, kj_operand *written, const int *place, int n)
+{
+    bool moved = false, effect = false;
+    for (int i = 0; i < n; i++) {
+        moved |= i > 0 && place[i] < place[i - 1];
+        effect |= kj_operand_has_effect(s, &written[i]);
+    }
+    for (int i = 0; moved && effect && i < n; i++) {
+        kj_tstmt **end = s->sink->tail;
+        kj_spill(s, &written[i], &end);
+    }
+}
+
 /* The arguments as given, evaluated in the order they are written in, and defaults, a parameter each; NULL
  * after an error. */
 static kj_operand *arguments(kj_sema *s, const kj_expr *e, const kj_item *fn)
@@ -428,6 +447,7 @@ static kj_operand *arguments(kj_sema *s, const kj_expr *e, const kj_item *fn)
     s->naming = naming;
     if (!kj_match_arguments(s, e, fn, place))
         return NULL;
+    keep_order(s, written, place, n);
     for (i = 0; i < nparams; i++)
         v[i] = (kj_operand){.kind = KJ_V_NONE};
     for (i = 0; i < n; i++) {
@@ -452,6 +472,7 @@ static void open_generics(kj_sema *s, instance *in)
     in->generics = KJ_NEW_ARRAY(s->arena, kj_dtype, (size_t)n + 1);
     in->from = KJ_NEW_ARRAY(s->arena, const kj_param_decl *, (size_t)n + 1);
     in->exact = KJ_NEW_ARRAY(s->arena, bool, (size_t)n + 1);
+    in->literal = KJ_NEW_ARRAY(s->arena, bool, (size_t)n + 1);
     for (int i = 0; i < n; i++)
         in->generics[i] = KJ_VOID;
 }

@@ -75,8 +75,9 @@ static bool list_shape(kj_sema *s, const kj_expr *e, int64_t *shape, int depth, 
 typedef struct filling {
     kj_dtype elem; /* KJ_VOID: being inferred */
     const kj_aggregate *of;
-    kj_value *values; /* scalars */
-    char *data;       /* aggregates, in memory form */
+    kj_value *values;  /* scalars */
+    kj_operand *given; /* scalars, while the type is inferred: literals, or typed */
+    char *data;        /* aggregates, in memory form */
     int64_t n;
     const char *what;
     bool ok;
@@ -110,26 +111,37 @@ static void fill(kj_sema *s, const kj_expr *e, filling *f)
             fill(s, item, f);
         else if (f->of)
             f->ok = fill_aggregate(s, item, f) && f->ok;
+        else if (f->given)
+            f->ok = kj_expr_known(s, item, KJ_VOID, f->what, &f->given[f->n++]) && f->ok;
         else if (!kj_expr_const(s, item, f->elem, f->what, &f->values[f->n++]))
             f->ok = false;
     }
 }
 
-/* Without a type: bool or a typed element's type; else i32 where all are integers that fit, else
- * f32. */
-static kj_dtype inferred(const filling *f)
+/* Without a type: what the typed elements have in common, and that of literals; of these alone i32, i64 or u64
+ * where all are integers, else f32. */
+static bool infer(kj_sema *s, const kj_item *item, filling *f)
 {
-    kj_dtype type = KJ_I32;
+    const kj_operand *truth = NULL;
+    int64_t bools = 0;
     for (int64_t i = 0; i < f->n; i++) {
-        kj_dtype own = f->values[i].type;
-        if (own == KJ_BOOL)
-            return KJ_BOOL;
-        if (kj_is_float(own))
-            type = KJ_F32;
-        else if (type != KJ_F32 && !kj_value_fits(f->values[i], type))
-            type = KJ_I64;
+        if (kj_type_of(&f->given[i]) != KJ_BOOL)
+            continue;
+        truth = &f->given[i];
+        bools++;
     }
-    return type;
+    if (truth && bools < f->n) {
+        kj_message *m = kj_sema_error(s, truth->span, KJ_RULE_TYPE_MISMATCH,
+                                      "a const array has numbers or bools, not both");
+        kj_write(s->diag, m, truth->span, "i32(%s)", kj_source_text(s, truth->span, "..."));
+        return false;
+    }
+    if (!kj_unify(s, f->given, (int)f->n, KJ_VOID, item->value->span, "a const array"))
+        return false;
+    f->elem = f->given[0].u.scalar.e->type;
+    for (int64_t i = 0; i < f->n; i++)
+        f->values[i] = f->given[i].u.scalar.e->u.value;
+    return true;
 }
 
 bool kj_extent_of(kj_sema *s, const kj_type_ref *ref, const kj_expr *e, int64_t *out)
@@ -227,11 +239,11 @@ static kj_tarray *const_array(kj_sema *s, const kj_item *item)
         f.data = kj_arena_calloc(s->arena, (size_t)count, (size_t)f.of->size);
     else
         f.values = KJ_NEW_ARRAY(s->arena, kj_value, (size_t)count + 1);
-    fill(s, item->value, &f);
-    if (!f.ok)
-        return NULL;
     if (f.elem == KJ_VOID)
-        f.elem = inferred(&f);
+        f.given = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)count + 1);
+    fill(s, item->value, &f);
+    if (!f.ok || (f.given && !infer(s, item, &f)))
+        return NULL;
     if (!f.data)
         f.data = kj_arena_calloc(s->arena, (size_t)count, kj_types[f.elem].size);
     for (int64_t i = 0; i < count && !f.of; i++)

@@ -91,35 +91,69 @@ static kj_operand tuple_expr(kj_sema *s, const kj_expr *e)
     return kj_tuple(items, n, NULL, e->span);
 }
 
-/* a < b < c: a < b and b < c, with b evaluated once and c only when it is needed. */
-static kj_operand chain_rest(kj_sema *s, kj_operand a, const kj_op *ops, int nops,
-                             const kj_expr *next, kj_span span)
+/* a < b < c: a < b and b < c, with b evaluated once and c only when it is needed. From the comparison with `next` on,
+ * which is number i; `given`: what each one gives. */
+static kj_operand chain_rest(kj_sema *s, const kj_expr *e, kj_operand a, const kj_expr *next, int i,
+                             kj_operand *given)
 {
+    bool last = i + 1 == e->u.chain.nops;
     kj_tstmt **at = s->sink->tail;
     kj_operand b = kj_expr_untyped(s, next, KJ_VOID);
-    if (nops > 1) /* it is compared twice */
+    if (!last) /* it is compared twice */
         b = kj_hold_value(s, b, "t");
     if (kj_could_see(s, at, &b))
         kj_spill(s, &a, &at);
-    kj_operand first = kj_binary(s, ops[0], a, b, (kj_span){a.span.begin, next->span.end});
-    if (nops == 1 || first.kind == KJ_V_ERROR || b.kind == KJ_V_ERROR)
-        return first;
-    kj_texpr *test = kj_condition(s, first, "a comparison");
+    given[i] = kj_binary(s, e->u.chain.ops[i], a, b, (kj_span){a.span.begin, next->span.end});
+    if (last || given[i].kind == KJ_V_ERROR || b.kind == KJ_V_ERROR)
+        return given[i];
+    kj_texpr *test = given[i].kind == KJ_V_SCALAR ? given[i].u.scalar.e : NULL;
     bool never = test && kj_is_const(test) && test->u.value.u == 0;
     kj_branch branch;
     kj_branch_open(s, &branch, never);
-    kj_operand rest = chain_rest(s, b, ops + 1, nops - 1, next->next, span);
-    rest = kj_branch_close(s, &branch, rest, span);
+    kj_operand rest = chain_rest(s, e, b, next->next, i + 1, given);
+    rest = kj_branch_close(s, &branch, rest, e->span);
     if (!test || rest.kind != KJ_V_SCALAR)
-        return kj_no_value(span);
-    return kj_scalar(kj_te_logic(s, false, test, rest.u.scalar.e, span));
+        return kj_no_value(e->span);
+    return kj_scalar(kj_te_logic(s, false, test, rest.u.scalar.e, e->span));
+}
+
+/* Of vectors, which give a bool a part: the comparisons one by one. */
+static void refuse_chain(kj_sema *s, const kj_expr *e, const kj_operand *given)
+{
+    const char *text = "";
+    const kj_expr *a = e->u.chain.operands;
+    for (int i = 0; i < e->u.chain.nops; i++, a = a->next) {
+        const char *one = kj_arena_printf(
+            s->diag->arena, "%s %s %s", kj_operand_text(s, a->span, "a"),
+            kj_ops[e->u.chain.ops[i]].spelling, kj_operand_text(s, a->next->span, "b"));
+        if (given[i].kind == KJ_V_TUPLE)
+            one = kj_arena_printf(s->diag->arena, "%s(%s)",
+                                  e->u.chain.ops[i] == KJ_OP_NE ? "any" : "all", one);
+        text = kj_arena_printf(s->diag->arena, "%s%s%s", text, i ? " and " : "", one);
+    }
+    kj_message *m = kj_sema_error(s, e->span, KJ_RULE_NOT_BOOL,
+                                  "a chain of comparisons is of scalars, not of vectors");
+    kj_hint(s->diag, m, "write %s", text); /* no edit: there may be a `not` before it */
 }
 
 static kj_operand chain_expr(kj_sema *s, const kj_expr *e)
 {
+    int n = e->u.chain.nops;
+    bool vectors = false, wrong = false;
+    kj_operand *given = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)n);
+    for (int i = 0; i < n; i++)
+        given[i] = kj_no_value(e->span);
     kj_operand first = kj_expr_untyped(s, e->u.chain.operands, KJ_VOID);
-    return chain_rest(s, first, e->u.chain.ops, e->u.chain.nops, e->u.chain.operands->next,
-                      e->span);
+    kj_operand v = chain_rest(s, e, first, e->u.chain.operands->next, 0, given);
+    for (int i = 0; i < n; i++) {
+        vectors |= given[i].kind == KJ_V_TUPLE;
+        wrong |= given[i].kind == KJ_V_ERROR;
+    }
+    if (!vectors)
+        return v;
+    if (!wrong)
+        refuse_chain(s, e, given);
+    return kj_no_value(e->span);
 }
 
 static kj_operand logic_expr(kj_sema *s, const kj_expr *e)
@@ -331,6 +365,7 @@ static kj_operand any(kj_sema *s, const kj_expr *e, kj_dtype want, bool place)
                                           : expr(s, e, want);
     v.span = e->span;
     s->depth--;
+    s->lost |= v.kind == KJ_V_ERROR && !kj_is_hypothetical(s);
     return v;
 }
 
@@ -409,9 +444,7 @@ kj_operand kj_checked_value(kj_sema *s, const kj_expr *e, kj_operand v)
     return kj_no_value(e->span);
 }
 
-/* A scalar or literal that is known; false after an error. */
-static bool known_value(kj_sema *s, const kj_expr *e, kj_dtype type, const char *what,
-                        kj_operand *v)
+bool kj_expr_known(kj_sema *s, const kj_expr *e, kj_dtype type, const char *what, kj_operand *v)
 {
     kj_sink sink;
     kj_sink_open(s, &sink);
@@ -437,7 +470,7 @@ static bool known_value(kj_sema *s, const kj_expr *e, kj_dtype type, const char 
 bool kj_expr_const(kj_sema *s, const kj_expr *e, kj_dtype type, const char *what, kj_value *out)
 {
     kj_operand v;
-    if (!known_value(s, e, type, what, &v))
+    if (!kj_expr_known(s, e, type, what, &v))
         return false;
     if (type != KJ_VOID) {
         kj_texpr *c = kj_coerce(s, v, type, what);
@@ -452,7 +485,7 @@ bool kj_expr_const(kj_sema *s, const kj_expr *e, kj_dtype type, const char *what
 bool kj_whole_const(kj_sema *s, const kj_expr *e, const char *what, kj_value *out)
 {
     kj_operand v;
-    if (!known_value(s, e, KJ_I64, what, &v))
+    if (!kj_expr_known(s, e, KJ_I64, what, &v))
         return false;
     bool typed = v.kind == KJ_V_SCALAR && kj_is_int(v.u.scalar.e->type);
     if (typed || (v.kind == KJ_V_LITERAL && kj_is_int(v.u.literal.type))) {

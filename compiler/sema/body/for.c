@@ -306,6 +306,17 @@ static void note_loop(kj_sema *s, const kj_var *v, kj_texpr *const bounds[3])
     s->vars[v->id].most = kj_most(s, bounds[1]);
 }
 
+/* Of bounds of one type, which are known. */
+static bool has_no_turn(kj_texpr *const bounds[3])
+{
+    for (int i = 0; i < 3; i++)
+        if (!kj_is_const(bounds[i]))
+            return false;
+    kj_value step = bounds[2]->u.value;
+    bool down = kj_is_signed(step.type) && step.i < 0;
+    return kj_fold_binary(down ? KJ_OP_LE : KJ_OP_GE, bounds[0]->u.value, bounds[1]->u.value).b;
+}
+
 static void loop(kj_sema *s, const kj_stmt *st, const each_loop *each, kj_texpr *const bounds[3],
                  bool unroll)
 {
@@ -352,5 +363,12 @@ void kj_for_stmt(kj_sema *s, const kj_stmt *st)
     }
     if (!range)
         count_bounds(s, &each, iter->span, bounds);
+    if (!has_no_turn(bounds)) {
+        loop(s, st, &each, bounds, unroll || each.tuples);
+        return;
+    }
+    kj_branch branch;
+    kj_branch_open(s, &branch, true);
     loop(s, st, &each, bounds, unroll || each.tuples);
+    kj_branch_close(s, &branch, (kj_operand){.kind = KJ_V_NONE}, st->span);
 }

@@ -245,7 +245,7 @@ static kj_operand value_field(kj_sema *s, const kj_expr *e, const kj_operand *v)
 {
     const kj_aggregate *of = v->u.tuple.of;
     const kj_field *part = kj_part_named(s, of, e);
-    return part ? v->u.tuple.items[part - of->fields] : kj_no_value(e->span);
+    return part ? kj_one_of(s, v, (int)(part - of->fields)) : kj_no_value(e->span);
 }
 
 kj_operand kj_member_of(kj_sema *s, const kj_expr *e, kj_operand v)

@@ -91,16 +91,74 @@ static kj_texpr *compared(kj_sema *s, kj_op op, kj_texpr *e, kj_texpr *with)
     return kj_te_binary(s, op, e, with, e->span);
 }
 
-/* From the first element to the last, in units, and that one's. */
-static kj_texpr *reach(kj_sema *s, const kj_tarray *a, kj_span span)
+static int64_t units(const kj_tarray *a)
 {
-    kj_texpr *n = kj_te_i64(s, kj_elem_size(a) / kj_unit(a), span);
+    return kj_elem_size(a) / kj_unit(a);
+}
+
+/* From the first element to the last, in units, and that one's, of so many. */
+static kj_texpr *reach(kj_sema *s, const kj_tarray *a, int64_t element, kj_span span)
+{
+    kj_texpr *n = kj_te_i64(s, element, span);
     for (int i = 0; i < a->ndim; i++) {
         kj_texpr *last = kj_i64_sub(s, a->shape[i], kj_te_i64(s, 1, span), span),
                  *step = kj_te_call(s, KJ_BI_ABS, &a->stride[i], 1, KJ_I64, span);
         n = kj_i64_add(s, n, kj_i64_mul(s, last, step, span), span);
     }
     return n;
+}
+
+/* Of one axis. The element that is read in a turn is behind the one written in it by `ahead`, and by a step more in
+ * each turn later: up, where the next one's begins behind what is written, or, of negative steps, ends before it. */
+static void begin_ends(kj_sema *s, const kj_tarray *target, const kj_tarray *from, kj_texpr *ahead,
+                       kj_texpr **up, kj_texpr **down, kj_span span)
+{
+    kj_texpr *zero = kj_te_i64(s, 0, span), *step = target->stride[0];
+    if (units(target) == units(from)) {
+        kj_texpr *turns = kj_i64_mul(s, ahead, step, span);
+        *up = compared(s, KJ_OP_GE, turns, zero);
+        *down = compared(s, KJ_OP_LE, turns, zero);
+        return;
+    }
+    kj_texpr *written = kj_te_i64(s, units(target), span), *read = kj_te_i64(s, -units(from), span);
+    kj_texpr *next = kj_i64_add(s, ahead, step, span), *last = kj_i64_sub(s, ahead, step, span);
+    kj_texpr *rises = compared(s, KJ_OP_GE, step, zero);
+    *up = kj_te_select(s, rises, compared(s, KJ_OP_GE, next, written),
+                       compared(s, KJ_OP_LE, next, read), span);
+    *down = kj_te_select(s, rises, compared(s, KJ_OP_LE, last, read),
+                         compared(s, KJ_OP_GE, last, written), span);
+}
+
+/* Is what is read in each turn within what is written in it, or around it? */
+static kj_texpr *is_within(kj_sema *s, const kj_tarray *target, const kj_tarray *from,
+                           kj_texpr *ahead, kj_span span)
+{
+    int64_t more = units(target) - units(from);
+    kj_texpr *zero = kj_te_i64(s, 0, span), *end = kj_te_i64(s, more, span);
+    if (more == 0)
+        return compared(s, KJ_OP_EQ, ahead, zero);
+    return both(s, compared(s, KJ_OP_GE, ahead, more < 0 ? end : zero),
+                compared(s, KJ_OP_LE, ahead, more < 0 ? zero : end), span);
+}
+
+/* Do the two share nothing: as one ends before the other begins, or as parts beside one another? */
+static kj_texpr *is_apart(kj_sema *s, const kj_tarray *target, const kj_tarray *from,
+                          kj_texpr *ahead, kj_span span)
+{
+    int64_t larger = units(from) > units(target) ? units(from) : units(target);
+    kj_texpr *far = kj_te_call(s, KJ_BI_ABS, &ahead, 1, KJ_I64, span),
+             *whole = reach(s, target, larger, span);
+    if (kj_is_const(far) && kj_most(s, whole) <= far->u.value.i)
+        return kj_te_bool(s, true, span);
+    kj_texpr *apart = compared(s, KJ_OP_GE, far, whole);
+    if (target->ndim > 1)
+        return apart;
+    kj_texpr *step = kj_te_call(s, KJ_BI_ABS, &target->stride[0], 1, KJ_I64, span);
+    kj_texpr *part = kj_te_binary(s, KJ_OP_MOD, ahead, step, span);
+    kj_texpr *room = kj_i64_sub(s, step, kj_te_i64(s, units(from), span), span);
+    kj_texpr *beside = both(s, compared(s, KJ_OP_GE, part, kj_te_i64(s, units(target), span)),
+                            compared(s, KJ_OP_LE, part, room), span);
+    return either(s, apart, beside, span);
 }
 
 /* What a view of the array that is written asks. It has the target's strides, so the element that is read
@@ -112,26 +170,17 @@ static void meet(kj_sema *s, order *o, const kj_tarray *target, const kj_tarray 
     kj_texpr *ahead = kj_i64_sub(s, from->offset ? from->offset : zero,
                                  target->offset ? target->offset : zero, span);
     ahead = kj_hold(s, ahead, "ahead");
-    o->before |= kj_is_const(ahead) && ahead->u.value.i < 0;
-    o->behind |= kj_is_const(ahead) && ahead->u.value.i > 0;
-    kj_texpr *up = compared(s, KJ_OP_EQ, ahead, zero), *down = up;
-    if (target->ndim == 1) {
-        kj_texpr *turns = kj_i64_mul(s, ahead, target->stride[0], span);
-        up = compared(s, KJ_OP_GE, turns, zero);
-        down = compared(s, KJ_OP_LE, turns, zero);
-    }
-    if (!alone || target->ndim > 1) {
-        kj_texpr *far = kj_te_call(s, KJ_BI_ABS, &ahead, 1, KJ_I64, span);
-        kj_texpr *apart = compared(s, KJ_OP_GE, far, reach(s, target, span));
-        if (target->ndim == 1 && !target->of) { /* fields beside one another */
-            kj_texpr *rest = kj_te_binary(s, KJ_OP_MOD, ahead, target->stride[0], span);
-            apart = either(s, apart, compared(s, KJ_OP_NE, rest, zero), span);
-        }
-        up = either(s, up, apart, span);
-        down = either(s, down, apart, span);
-    }
-    o->up = both(s, o->up, up, span);
-    o->down = both(s, o->down, down, span);
+    kj_texpr *up = NULL, *down = NULL, *none = kj_te_bool(s, false, span);
+    if (target->ndim == 1)
+        begin_ends(s, target, from, ahead, &up, &down, span);
+    else
+        up = down = is_within(s, target, from, ahead, span);
+    kj_texpr *apart = alone && target->ndim == 1 ? none : is_apart(s, target, from, ahead, span);
+    bool near = kj_is_const(ahead) && !is_bool(apart, true);
+    o->before |= near && ahead->u.value.i < 0;
+    o->behind |= near && ahead->u.value.i > 0;
+    o->up = both(s, o->up, either(s, up, apart, span), span);
+    o->down = both(s, o->down, either(s, down, apart, span), span);
 }
 
 static void refuse_overlap(kj_sema *s, kj_span at, const kj_tarray *target)

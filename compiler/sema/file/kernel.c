@@ -271,7 +271,9 @@ static kj_tkernel *build(kj_sema *s, const kj_kernel_decl *decl, const kj_spec *
                       "a kernel that launches others has no grid_sync()");
     else if (k->grid_sync && s->diag->errors == before && !kj_is_guessing(s))
         kj_check_grid(s->arena, s->diag, k);
-    KJ_REQUIRE(!s->too_big || s->diag->errors > before); /* then statements are missing */
+    /* else statements are missing of what is right, for all that anybody was told */
+    KJ_REQUIRE(!s->too_big || s->diag->errors > before);
+    KJ_REQUIRE(!s->lost || s->diag->errors > 0);
     s->frame = NULL;
     s->kernel = NULL;
     return k;

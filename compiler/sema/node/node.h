@@ -193,6 +193,7 @@ struct kj_sema {
     int depth;
     int nodes, total; /* typed nodes of this walk; of all before it */
     bool too_big;
+    bool lost;               /* what runs has an expression without a value: there is an error */
     bool in_run;             /* the run block, or a function of run blocks, is being checked */
     bool in_run_function;    /* such a function */
     const kj_file *run_file; /* whose they are */

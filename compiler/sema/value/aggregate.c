@@ -155,10 +155,26 @@ kj_operand kj_item_at(kj_sema *s, const kj_operand *tuple, kj_texpr *i, kj_span 
     return kj_choose_part(s, items, n, kj_hold(s, i, "index"), span);
 }
 
+kj_operand kj_one_of(kj_sema *s, const kj_operand *v, int i)
+{
+    kj_operand one = v->u.tuple.items[i];
+    bool later = false;
+    for (int k = i + 1; k < v->u.tuple.n; k++)
+        later |= kj_operand_has_effect(s, &v->u.tuple.items[k]);
+    for (int k = 0; k < v->u.tuple.n; k++) {
+        kj_tstmt **end = s->sink->tail;
+        if (k != i)
+            kj_keep_effects(s, &v->u.tuple.items[k]);
+        else if (later)
+            kj_spill(s, &one, &end);
+    }
+    return one;
+}
+
 kj_operand kj_part_at(kj_sema *s, const kj_operand *v, kj_texpr *i, kj_span span)
 {
     if (kj_is_const(i))
-        return v->u.tuple.items[i->u.value.i];
+        return kj_one_of(s, v, (int)i->u.value.i);
     return kj_choose_part(s, v->u.tuple.items, v->u.tuple.n, kj_hold(s, i, "index"), span);
 }
 

@@ -322,7 +322,8 @@ static bool whole(const kj_operand *v, int *n)
                         : v->kind == KJ_V_SCALAR && kj_is_const(v->u.scalar.e)
                             ? &v->u.scalar.e->u.value
                             : NULL;
-    if (!x || !kj_is_int(x->type) || x->i < -MAX_POWER || x->i > MAX_POWER)
+    if (!x || !kj_is_int(x->type) || (!kj_is_signed(x->type) && x->u > MAX_POWER) ||
+        x->i < -MAX_POWER || x->i > MAX_POWER)
         return false;
     *n = (int)x->i;
     return true;

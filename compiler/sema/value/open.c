@@ -10,7 +10,7 @@
 
 #include "sema/value/value.h"
 
-enum { FIRM = 16, MAX_WALKS = 32 };
+enum { FIRM = 16, MAX_WALKS = 256 };
 
 /* The literals that a variable is given, or begins as: the type that holds all that they are alone, and
  * the finite values that every other lies between. */

@@ -331,6 +331,24 @@ static bool is_bool(const kj_operand *v)
     return v->kind == KJ_V_SCALAR && v->u.scalar.e->type == KJ_BOOL;
 }
 
+/* With what one item's comparison gives, a bool or, of values of several parts, a bool a part: `all` so far,
+ * or NULL. */
+static kj_texpr *also_equal(kj_sema *s, kj_op op, kj_texpr *all, const kj_operand *one,
+                            kj_span span)
+{
+    if (one->kind == KJ_V_TUPLE) {
+        for (int i = 0; i < one->u.tuple.n; i++)
+            all = also_equal(s, op, all, &one->u.tuple.items[i], span);
+        return all;
+    }
+    kj_texpr *same = one->u.scalar.e;
+    if (!all)
+        return same;
+    if (!kj_is_missed(same)) /* `and` leaves out items that do not decide */
+        return kj_te_logic(s, op == KJ_OP_NE, all, same, span);
+    return kj_te_binary(s, op == KJ_OP_NE ? KJ_OP_OR : KJ_OP_AND, all, same, span);
+}
+
 static kj_operand tuple_equality(kj_sema *s, kj_op op, const kj_operand *a, const kj_operand *b,
                                  kj_span span)
 {
@@ -346,14 +364,9 @@ static kj_operand tuple_equality(kj_sema *s, kj_op op, const kj_operand *a, cons
                y = effects ? kj_hold_value(s, *b, "right") : *b;
     for (int i = 0; i < x.u.tuple.n; i++) {
         kj_operand one = kj_binary(s, op, x.u.tuple.items[i], y.u.tuple.items[i], span);
-        if (one.kind != KJ_V_SCALAR)
-            return kj_no_value(span);
-        kj_texpr *same = one.u.scalar.e;
-        kj_op join = op == KJ_OP_NE ? KJ_OP_OR : KJ_OP_AND;
-        if (!all || !kj_is_missed(same)) /* `and` leaves out items that do not decide */
-            all = all ? kj_te_logic(s, op == KJ_OP_NE, all, same, span) : same;
-        else
-            all = kj_te_binary(s, join, all, same, span);
+        if (one.kind == KJ_V_ERROR)
+            return one;
+        all = also_equal(s, op, all, &one, span);
     }
     return kj_scalar(all ? all : kj_te_bool(s, op == KJ_OP_EQ, span));
 }

@@ -161,6 +161,8 @@ const kj_field *kj_part_named(kj_sema *s, const kj_aggregate *of, const kj_expr 
 /* Says that there is no field of that name; the names of its fields. */
 void kj_no_field(kj_sema *s, const kj_aggregate *of, const char *name, kj_span at, kj_rule rule);
 const char *kj_fields_text(kj_sema *s, const kj_aggregate *of);
+/* One item of a tuple or a value: the others, which are not wanted, have their effects. */
+kj_operand kj_one_of(kj_sema *s, const kj_operand *v, int i);
 /* Part i of a value; of equal parts also one whose number (i64) the thread knows. */
 kj_operand kj_part_at(kj_sema *s, const kj_operand *v, kj_texpr *i, kj_span span);
 /* The array of one part of the elements. */
