@@ -661,6 +661,8 @@ KJIT_API kjit_status kjit_to_host(kjit_array *device, kjit_stream *stream, kjit_
  * .png, .pgm, .ppm: pictures, u8 or u16: grey [h, w], with transparency (PNG) [h, w, 2], colour
  * [h, w, 3], with transparency (PNG) [h, w, 4]; palettes become colours. Saved are these, bool (0 is
  * black) and floats, of which `low` becomes black and `high` white. .pfm: f32 [h, w] or [h, w, 3].
+ * .npz: several arrays with names, by libzip where that is installed, else KJIT_IO; a NULL name is arr_0,
+ * arr_1 ... by its place; a load takes the name, or of an archive of one array none.
  * .jpg, .jpeg: read only, u8 [h, w] or [h, w, 3], by libturbojpeg where that is installed, else KJIT_IO.
  * A save writes a temporary file beside the target and renames it: a failure leaves nothing
  * half-written. Targets that are no regular files are refused, links are followed. Both come after
@@ -687,11 +689,11 @@ typedef struct kjit_save_options {
     double low, high; /* what becomes black and white in a picture of floats; both 0: 0 and 1 */
 } kjit_save_options;
 typedef struct kjit_named_array {
-    const char *name; /* of a table's column; or NULL */
+    const char *name; /* of a table's column, in an archive; or NULL */
     kjit_array *array;
 } kjit_named_array;
-/* An array as kjit_array_save writes it (n is 1); or several of this context, one axis and one length as the columns of
- * a table. NULL options are all zeros. */
+/* An array as kjit_array_save writes it (n is 1); or several of this context: in an archive, or of one axis and one
+ * length as the columns of a table. NULL options are all zeros. */
 KJIT_API kjit_status kjit_arrays_save(kjit_context *ctx, const char *path,
                                       const kjit_named_array *arrays, int n,
                                       const kjit_save_options *options);

@@ -44,10 +44,10 @@ missing() {
 }
 
 # What is optional, and some tests use, which are left out without it: of the sample over MPI; of a program with a comma in
-# its numbers; JPEG pictures (Ubuntu's name has no 0); of .knl in an editor.
-turbojpeg() { (ldconfig -p || /sbin/ldconfig -p) 2>/dev/null | grep -q libturbojpeg.so.0; }
+# its numbers; JPEG pictures (Ubuntu's name has no 0); archives (the newer the system, the higher libzip's number); of .knl in an editor.
+library() { (ldconfig -p || /sbin/ldconfig -p) 2>/dev/null | grep -q "$1"; }
 wanted=$(have mpicc || echo libopenmpi-dev openmpi-bin; [ -f /usr/share/i18n/locales/de_DE ] || echo locales
-    turbojpeg || echo libturbojpeg0; have vim || echo vim)
+    library libturbojpeg.so.0 || echo libturbojpeg0; library 'libzip.so.[45]' || echo libzip4; have vim || echo vim)
 need=$(missing | tr '\n' ' ')
 [ -n "$need$wanted" ] || exit 0
 if ! have apt-get; then
@@ -69,6 +69,9 @@ echo "kjit: installing: $need$wanted"
 apt update || [ -z "$need" ] || exit 1
 offered() { apt-cache policy "$1" 2>/dev/null | grep -q 'Candidate: [0-9]'; }
 offered libturbojpeg0 || wanted=$(echo "$wanted" | sed 's/libturbojpeg0/libturbojpeg/')
+for name in libzip4t64 libzip5; do
+    ! offered $name || wanted=$(echo "$wanted" | sed "s/libzip4/$name/")
+done
 [ -z "$wanted" ] || apt install -y --no-install-recommends $wanted || echo "kjit: going on without $wanted"
 [ -n "$need" ] || exit 0
 

@@ -51,6 +51,8 @@ bool kj_file_is_untyped(const char *path); /* its numbers take the type that is 
 
 kjit_status kj_npy_load(const kj_load_request *q, kjit_array **out);
 kjit_status kj_npy_save(const kj_save_request *q);
+kjit_status kj_npz_load(const kj_load_request *q, kjit_array **out);
+kjit_status kj_npz_save(const kj_save_request *q);
 kjit_status kj_png_load(const kj_load_request *q, kjit_array **out);
 kjit_status kj_png_save(const kj_save_request *q);
 kjit_status kj_pnm_load(const kj_load_request *q, kjit_array **out);

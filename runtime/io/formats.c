@@ -23,6 +23,7 @@ typedef struct format {
 /* A load of any other kind is taken for the first. */
 static const format formats[] = {
     {".npy", 0, kj_npy_load, kj_npy_save},
+    {".npz", NAMES | MANY, kj_npz_load, kj_npz_save},
     {".csv", NAMES | MANY | CONVERTS | PACKED, kj_table_load, kj_table_save},
     {".tsv", NAMES | MANY | CONVERTS | PACKED, kj_table_load, kj_table_save},
     {".txt", NAMES | MANY | CONVERTS | PACKED, kj_table_load, kj_table_save},

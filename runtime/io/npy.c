@@ -301,16 +301,22 @@ static kjit_status read_elements(kjit_context *ctx, const char *path, int fd, co
     return KJIT_OK;
 }
 
-kjit_status kj_npy_load(const kj_load_request *q, kjit_array **out)
+kjit_status kj_npy_read(const kj_load_request *q, int fd, kjit_array **out)
 {
-    int fd = open(q->path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return kj_file_error(q->ctx, "read", q->path);
     header h = {.records.of = kj_is_record(q->of) ? q->of : NULL};
     kjit_status status = read_header(q->ctx, q->path, fd, &h);
     if (status == KJIT_OK)
         status = read_elements(q->ctx, q->path, fd, &h, out);
     kj_npy_records_free(&h.records);
+    return status;
+}
+
+kjit_status kj_npy_load(const kj_load_request *q, kjit_array **out)
+{
+    int fd = open(q->path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return kj_file_error(q->ctx, "read", q->path);
+    kjit_status status = kj_npy_read(q, fd, out);
     close(fd);
     return status;
 }
@@ -416,24 +422,25 @@ static kjit_status write_elements(kjit_context *ctx, kj_out_file *file, const kj
     return status;
 }
 
+kjit_status kj_npy_write(kjit_context *ctx, kj_out_file *file, const kjit_array *a)
+{
+    kj_text head = {0};
+    write_header(&head, a);
+    kjit_status status =
+        head.failed ? kj_no_memory(ctx) : kj_file_write(ctx, file, head.data, head.size);
+    kj_text_free(&head);
+    return status == KJIT_OK ? write_elements(ctx, file, a) : status;
+}
+
 kjit_status kj_npy_save(const kj_save_request *q)
 {
-    kjit_context *ctx = q->ctx;
-    const char *path = q->path;
-    const kjit_array *a = q->arrays[0].array;
-    kj_text head = {0};
     kj_out_file file;
-    write_header(&head, a);
-    kjit_status status = head.failed ? kj_no_memory(ctx) : kj_file_begin(ctx, path, &file);
-    if (status == KJIT_OK) {
-        status = kj_file_write(ctx, &file, head.data, head.size);
-        if (status == KJIT_OK)
-            status = write_elements(ctx, &file, a);
-        if (status == KJIT_OK)
-            status = kj_file_commit(ctx, &file);
-        else
-            kj_file_abandon(&file);
-    }
-    kj_text_free(&head);
+    kjit_status status = kj_file_begin(q->ctx, q->path, &file);
+    if (status != KJIT_OK)
+        return status;
+    status = kj_npy_write(q->ctx, &file, q->arrays[0].array);
+    if (status == KJIT_OK)
+        return kj_file_commit(q->ctx, &file);
+    kj_file_abandon(&file);
     return status;
 }
