@@ -14,6 +14,21 @@ bool kj_builtin_is_of_bits(kj_builtin id)
     return strcmp(kj_builtins[id].group, "bits") == 0;
 }
 
+bool kj_builtin_reduces(kj_builtin id, int n)
+{
+    switch (id) {
+    case KJ_BI_SUM:
+    case KJ_BI_PROD:
+    case KJ_BI_MEAN:
+    case KJ_BI_MIN:
+    case KJ_BI_MAX:
+    case KJ_BI_ALL:
+    case KJ_BI_ANY: return n == 1;
+    case KJ_BI_DOT: return n == 2;
+    default: return false;
+    }
+}
+
 kj_dtype kj_builtin_result(kj_builtin id, int part, kj_dtype common)
 {
     switch (kj_builtins[id].signature[part]) {

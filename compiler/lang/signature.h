@@ -14,9 +14,10 @@ const char *kj_builtin_letters(kj_builtin id); /* those of the arguments, up to 
 char kj_builtin_rounding(kj_builtin id);
 /* The type of a result, `common` being that which arguments have together. */
 kj_dtype kj_builtin_result(kj_builtin id, int part, kj_dtype common);
-bool kj_builtin_converts(kj_builtin id);     /* f32_rd and its kin: to a type of its own */
-bool kj_builtin_is_of_floats(kj_builtin id); /* and gives one float */
-bool kj_builtin_is_of_bits(kj_builtin id);   /* how many there are is part of the result */
+bool kj_builtin_converts(kj_builtin id);       /* f32_rd and its kin: to a type of its own */
+bool kj_builtin_is_of_floats(kj_builtin id);   /* and gives one float */
+bool kj_builtin_is_of_bits(kj_builtin id);     /* how many there are is part of the result */
+bool kj_builtin_reduces(kj_builtin id, int n); /* views to one value: a call with n arguments */
 
 /* ---- Of the run block's: "(a, b=1, c..., **d)" ---- */
 

@@ -22,7 +22,12 @@ static void index_count_error(kj_sema *s, const kj_expr *e, const kj_tarray *a, 
     kj_message *m = kj_sema_error(
         s, e->span, KJ_RULE_INDEX_COUNT, "an element of %s has %d %s, not %d",
         kj_array_type(s, a->elem, a->ndim), a->ndim, a->ndim == 1 ? "index" : "indices", n);
-    if (n < a->ndim)
+    const kj_expr *first = e->kind == KJ_E_INDEX ? e->u.index.args : NULL;
+    if (a->ndim == 1 && n == 2 && first && (kj_is_new_axis(first) || kj_is_new_axis(first->next)))
+        kj_write(s->diag, m, e->span, "%s.reshape(%s)",
+                 kj_operand_text(s, e->u.index.base->span, "a"),
+                 kj_is_new_axis(first) ? "1, -1" : "-1, 1");
+    else if (n < a->ndim)
         kj_hint(s->diag, m, "fewer indices make a view, and an element is needed here");
     else if (a->span.end)
         kj_note(s->diag, m, a->span, "declared here");

@@ -46,6 +46,20 @@ static const char *refused(const atomic *what, kj_dtype t)
     }
 }
 
+/* atomic.add(a[i], ...), whose element has parts, each of which is a view's. */
+static void hint_part(kj_sema *s, kj_message *m, const kj_expr *element, const kj_aggregate *of,
+                      kj_builtin id)
+{
+    const kj_expr *first = element->u.index.args, *last = first;
+    while (last->next)
+        last = last->next;
+    const char *at = kj_source_text(s, (kj_span){first->span.begin, last->span.end}, "i");
+    kj_hint(s->diag, m,
+            first->next ? "name a field: %s(%s.%s, (%s)%s)" : "name a field: %s(%s.%s, %s%s)",
+            kj_builtins[id].name, kj_operand_text(s, element->u.index.base->span, "a"),
+            of->fields[0].name, at, strncmp(kj_builtins[id].name, "ld", 2) == 0 ? "" : ", ...");
+}
+
 /* The first argument, `arg`, has to be an array. */
 static bool array_first(kj_sema *s, const kj_expr *arg, const kj_operand *v, kj_builtin id)
 {
@@ -54,7 +68,9 @@ static bool array_first(kj_sema *s, const kj_expr *arg, const kj_operand *v, kj_
         return v->kind == KJ_V_ARRAY;
     kj_message *m = kj_sema_error(s, v->span, KJ_RULE_NOT_AN_ARRAY,
                                   "%s takes an array first, not %s", name, kj_describe(s, v));
-    if (arg->kind == KJ_E_INDEX)
+    if (arg->kind == KJ_E_INDEX && kj_is_aggregate(v) && !kj_is_fixed(v->u.tuple.of))
+        hint_part(s, m, arg, v->u.tuple.of, id);
+    else if (arg->kind == KJ_E_INDEX)
         kj_hint(s->diag, m, "write %s(a, i%s), not %s(a[i]%s)", name, more, name, more);
     return false;
 }

@@ -234,6 +234,8 @@ void kj_assign_row(kj_sema *s, kj_each *each, const kj_stmt *st, kj_tarray *targ
 
 /* ---- reduce.c ---- */
 
+/* sum(a, axis=0), which is told. */
+bool kj_axis_call(kj_sema *s, const kj_expr *e, kj_builtin id);
 /* sum(a), min(a), dot(a, b): true if the call is one of these, or wrong; then *out is its value. */
 bool kj_reduce_call(kj_sema *s, const kj_expr *e, kj_builtin id, kj_operand *out);
 /* a.sum() */

@@ -203,7 +203,7 @@ static kj_operand print_call(kj_sema *s, const kj_expr *e)
 
 static kj_operand builtin_call(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype want)
 {
-    if (!kj_no_keywords(s, e, kj_builtins[id].name))
+    if (kj_axis_call(s, e, id) || !kj_no_keywords(s, e, kj_builtins[id].name))
         return kj_no_value(e->span);
     kj_operand v;
     if (kj_reduce_call(s, e, id, &v))
@@ -428,6 +428,23 @@ static bool reshape_call(kj_sema *s, const kj_expr *e, kj_operand *out)
 
 /* ---- Calls ---- */
 
+/* What is called of a namespace. */
+static const char *namespace_hint(const kj_symbol *sym)
+{
+    static const struct {
+        const char *name, *hint;
+    } hints[] = {
+        {"random", "write random.uniform(seed, i): number i of a seed"},
+        {"shared", "write let tile = shared.array(shape, f32)"},
+        {"local", "write let a = local.array(shape, f32)"},
+        {"atomic", "write atomic.add(a, i, v)"},
+    };
+    for (size_t i = 0; i < sizeof hints / sizeof *hints; i++)
+        if (strcmp(hints[i].name, sym->name) == 0)
+            return hints[i].hint;
+    return "only functions are called";
+}
+
 kj_operand kj_call_expr(kj_sema *s, const kj_expr *e, kj_dtype want)
 {
     kj_operand v;
@@ -466,7 +483,7 @@ kj_operand kj_call_expr(kj_sema *s, const kj_expr *e, kj_dtype want)
         default:
             return refuse_call(s, e,
                                kj_arena_printf(s->diag->arena, "'%s' is no function", sym->name),
-                               "write atomic.add(a, i, v), shared.array(shape, f32)");
+                               namespace_hint(sym));
         }
     }
     kj_message *m = kj_sema_error(s, e->u.call.callee->span, KJ_RULE_CALL,

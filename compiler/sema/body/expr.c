@@ -117,12 +117,15 @@ static kj_operand chain_rest(kj_sema *s, const kj_expr *e, kj_operand a, const k
     return kj_scalar(kj_te_logic(s, false, test, rest.u.scalar.e, e->span));
 }
 
+enum { HINTED = 8 }; /* a hint has so many pieces at most */
+
 /* Of vectors, which give a bool a part: the comparisons one by one. */
 static void refuse_chain(kj_sema *s, const kj_expr *e, const kj_operand *given)
 {
     const char *text = "";
     const kj_expr *a = e->u.chain.operands;
-    for (int i = 0; i < e->u.chain.nops; i++, a = a->next) {
+    int n = e->u.chain.nops;
+    for (int i = 0; i < n && n <= HINTED; i++, a = a->next) {
         const char *one = kj_arena_printf(
             s->diag->arena, "%s %s %s", kj_operand_text(s, a->span, "a"),
             kj_ops[e->u.chain.ops[i]].spelling, kj_operand_text(s, a->next->span, "b"));
@@ -133,7 +136,10 @@ static void refuse_chain(kj_sema *s, const kj_expr *e, const kj_operand *given)
     }
     kj_message *m = kj_sema_error(s, e->span, KJ_RULE_NOT_BOOL,
                                   "a chain of comparisons is of scalars, not of vectors");
-    kj_hint(s->diag, m, "write %s", text); /* no edit: there may be a `not` before it */
+    kj_hint(s->diag, m, "write %s",
+            n <= HINTED
+                ? text
+                : "all(a < b) and all(b < c)"); /* no edit: there may be a `not` before it */
 }
 
 static kj_operand chain_expr(kj_sema *s, const kj_expr *e)
@@ -183,15 +189,34 @@ static kj_operand logic_expr(kj_sema *s, const kj_expr *e)
     return kj_scalar(kj_te_logic(s, is_or, a, b, e->span));
 }
 
-static bool is_choosable(kj_sema *s, const kj_operand *v)
+/* Tuples that are written as such may be chosen item by item. */
+static void hint_items(kj_sema *s, kj_message *m, const kj_expr *e)
+{
+    const kj_expr *yes = e->u.cond.yes, *no = e->u.cond.no;
+    if (yes->kind != KJ_E_TUPLE || no->kind != KJ_E_TUPLE || yes->u.list.n != no->u.list.n ||
+        yes->u.list.n < 2 || yes->u.list.n > HINTED) {
+        kj_hint(s->diag, m, "use an if statement");
+        return;
+    }
+    const char *text = "", *test = kj_source_text(s, e->u.cond.test->span, "test");
+    yes = yes->u.list.items;
+    no = no->u.list.items;
+    for (; yes; yes = yes->next, no = no->next)
+        text = kj_arena_printf(s->diag->arena, "%s%s%s if %s else %s", text, *text ? ", " : "",
+                               kj_operand_text(s, yes->span, "a"), test,
+                               kj_operand_text(s, no->span, "b"));
+    kj_hint(s->diag, m, "write (%s)", text);
+}
+
+static bool is_choosable(kj_sema *s, const kj_expr *e, const kj_operand *v)
 {
     if (v->kind == KJ_V_SCALAR || kj_is_untyped(v))
         return true;
     if (v->kind != KJ_V_ERROR) {
         kj_message *m =
             kj_sema_error(s, v->span, KJ_RULE_TYPE_MISMATCH,
-                          "a conditional expression chooses scalars, not %s", kj_describe(s, v));
-        kj_hint(s->diag, m, "use an if statement");
+                          "a conditional expression chooses one value, not %s", kj_describe(s, v));
+        hint_items(s, m, e);
     }
     return false;
 }
@@ -283,7 +308,7 @@ static kj_operand cond_expr(kj_sema *s, const kj_expr *e, kj_dtype want)
     if (test && (kj_is_aggregate(&v[0]) || kj_is_aggregate(&v[1])))
         return known ? choose_known(s, v, taken, want)
                      : choose_aggregate(s, e, test, v, before, want);
-    if (!test || !is_choosable(s, &v[0]) || !is_choosable(s, &v[1]))
+    if (!test || !is_choosable(s, e, &v[0]) || !is_choosable(s, e, &v[1]))
         return kj_no_value(e->span);
     return kj_conditional(s, test, v[0], v[1], want, e->span);
 }

@@ -7,7 +7,8 @@ static kj_operand unknown_member(kj_sema *s, const kj_expr *e, const char *of, c
 {
     kj_message *m = kj_sema_error(s, e->u.member.name_span, KJ_RULE_UNKNOWN_MEMBER,
                                   "%s has no member '%s'", of, e->u.member.name);
-    kj_hint(s->diag, m, "members: %s", list);
+    if (strcmp(of, "an array") != 0 || !kj_hint_library(s, m, e->u.member.name))
+        kj_hint(s->diag, m, "members: %s", list);
     return kj_no_value(e->span);
 }
 
@@ -128,7 +129,11 @@ static kj_operand array_member(kj_sema *s, const kj_expr *e, kj_tarray *a)
         return kj_transposed(s, a, e->span);
     if (a->of)
         return element_field(s, e, (kj_operand){.kind = KJ_V_ARRAY, .span = e->span, .u.array = a});
-    return unknown_member(s, e, "an array", "shape, size, ndim, strides, steps, T");
+    const char *list = "shape, size, ndim, strides, steps, T, reshape(...), ravel()";
+    for (int id = 0; id < KJ_NBUILTINS && kj_diag_has_room(s->diag); id++)
+        if (kj_builtin_reduces((kj_builtin)id, 1))
+            list = kj_arena_printf(s->diag->arena, "%s, %s()", list, kj_builtins[id].name);
+    return unknown_member(s, e, "an array", list);
 }
 
 /* ---- np.float32, math.sqrt, cuda.grid ---- */

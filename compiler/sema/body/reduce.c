@@ -222,25 +222,48 @@ static kj_operand dot(kj_sema *s, const kj_expr *call, bool *found)
     return kj_no_value(call->span);
 }
 
-static bool is_reduction(kj_builtin id, int n)
+/* b.sum(axis=0), sum(b, axis=0): a kernel reduces a view to one value. */
+static void refuse_axis(kj_sema *s, const kj_expr *call, kj_builtin id, const kj_expr *base,
+                        const kj_expr *axis)
 {
-    switch (id) {
-    case KJ_BI_SUM:
-    case KJ_BI_PROD:
-    case KJ_BI_MEAN:
-    case KJ_BI_MIN:
-    case KJ_BI_MAX:
-    case KJ_BI_ALL:
-    case KJ_BI_ANY: return n == 1;
-    case KJ_BI_DOT: return n == 2;
-    default: return false;
+    kj_each each;
+    const char *name = kj_builtins[id].name;
+    if (!kj_each_open(s, &each, base, KJ_VOID)) {
+        kj_operand v = kj_each_value(s, &each, KJ_VOID);
+        if (v.kind != KJ_V_ERROR)
+            kj_sema_error(s, base->span, KJ_RULE_NOT_AN_ARRAY, "'%s' is of views, not of %s", name,
+                          kj_describe(s, &v));
+        return;
     }
+    kj_message *m =
+        kj_sema_error(s, call->span, KJ_RULE_ARGUMENT_COUNT,
+                      "'%s' takes no axis in kernels: it is of all elements of a view", name);
+    int ndim = each.arrays->v.u.array->ndim;
+    bool named = base->kind == KJ_E_NAME || base->kind == KJ_E_INDEX;
+    bool first = axis->kind == KJ_E_INT && axis->u.integer == 0;
+    const char *view = kj_source_text(s, base->span, "a");
+    if (ndim == 1)
+        kj_write(s->diag, m, call->span, "%s(%s)", name, view);
+    else if (named && ndim == 2 && first)
+        kj_hint(s->diag, m, "write %s(%s[:, i]), for each column i", name, view);
+    else if (named)
+        kj_hint(s->diag, m, "write %s(%s[i]), for each row i", name, view);
+}
+
+bool kj_axis_call(kj_sema *s, const kj_expr *e, kj_builtin id)
+{
+    const kj_expr *axis = e->u.call.args ? e->u.call.args->next : NULL;
+    if (!kj_builtin_reduces(id, 1) || !axis || e->u.call.args->keyword || !axis->keyword ||
+        strcmp(axis->keyword, "axis") != 0)
+        return false;
+    refuse_axis(s, e, id, e->u.call.args, axis);
+    return true;
 }
 
 bool kj_reduce_call(kj_sema *s, const kj_expr *e, kj_builtin id, kj_operand *out)
 {
     bool found;
-    if (!is_reduction(id, kj_count(e->u.call.args)))
+    if (!kj_builtin_reduces(id, kj_count(e->u.call.args)))
         return false;
     if (id == KJ_BI_DOT) {
         *out = dot(s, e, &found);
@@ -270,7 +293,7 @@ bool kj_reduce_call(kj_sema *s, const kj_expr *e, kj_builtin id, kj_operand *out
 bool kj_reduce_method(kj_sema *s, const kj_expr *e, kj_operand *out)
 {
     const kj_expr *callee = e->u.call.callee;
-    if (callee->kind != KJ_E_MEMBER || e->u.call.args || kj_named(s, callee))
+    if (callee->kind != KJ_E_MEMBER || kj_named(s, callee))
         return false;
     const kj_expr *base = callee->u.member.base;
     if (base->kind == KJ_E_NAME && kj_is_module(base->u.name) &&
@@ -278,9 +301,14 @@ bool kj_reduce_method(kj_sema *s, const kj_expr *e, kj_operand *out)
         return false;
     for (int id = 0; id < KJ_NBUILTINS; id++) {
         bool found;
-        if (!is_reduction((kj_builtin)id, 1) ||
+        if (!kj_builtin_reduces((kj_builtin)id, 1) ||
             strcmp(kj_builtins[id].name, callee->u.member.name) != 0)
             continue;
+        if (e->u.call.args) {
+            refuse_axis(s, e, (kj_builtin)id, base, e->u.call.args);
+            *out = kj_no_value(e->span);
+            return true;
+        }
         *out = reduce_one(s, e, (kj_builtin)id, base, &found);
         if (!found && out->kind != KJ_V_ERROR) {
             kj_sema_error(s, base->span, KJ_RULE_NOT_AN_ARRAY, "'%s' is of views, not of %s",

@@ -34,6 +34,26 @@ static int argument_place(const kj_expr *arg, int place)
     return i;
 }
 
+static bool is_type_name(kj_sema *s, const kj_expr *e)
+{
+    const kj_symbol *sym = e->kind == KJ_E_NAME ? kj_scope_find(s->scope, e->u.name) : NULL;
+    return sym && sym->kind == KJ_SYM_TYPE;
+}
+
+/* shared.array(f32, 32) */
+static bool check_order(kj_sema *s, const kj_expr *call, const char *name)
+{
+    const kj_expr *first = call->u.call.args, *second = first ? first->next : NULL;
+    if (!second || second->next || first->keyword || second->keyword || !is_type_name(s, first) ||
+        is_type_name(s, second))
+        return true;
+    kj_message *m = kj_sema_error(s, first->span, KJ_RULE_ARGUMENT_COUNT,
+                                  "%s takes the shape first, then the type", name);
+    kj_write(s->diag, m, call->span, "%s(%s, %s)", name, kj_source_text(s, second->span, "shape"),
+             kj_source_text(s, first->span, "f32"));
+    return false;
+}
+
 /* Refuses a shape as other languages write it. */
 static bool check_shape_form(kj_sema *s, const kj_expr *call, const char *name)
 {
@@ -60,7 +80,7 @@ static bool array_arguments(kj_sema *s, const kj_expr *call, const char *name,
 {
     int place = 0;
     memset(out, 0, NARGS * sizeof *out);
-    if (!check_shape_form(s, call, name))
+    if (!check_order(s, call, name) || !check_shape_form(s, call, name))
         return false;
     for (const kj_expr *arg = call->u.call.args; arg; arg = arg->next) {
         int i = argument_place(arg, arg->keyword ? 0 : place++);

@@ -113,6 +113,9 @@ static void check_index_count(kj_sema *s, const kj_expr *e)
     kj_known base = kj_run_known(s, e->u.index.base);
     int n = 0;
     for (const kj_expr *arg = e->u.index.args; arg; arg = arg->next)
+        if (kj_is_new_axis(arg)) /* told where it is no name */
+            return;
+    for (const kj_expr *arg = e->u.index.args; arg; arg = arg->next)
         if (base.kind == KJ_R_ARRAY && base.ndim > 0 && kj_is_of_numbers(base) &&
             n++ == base.ndim) {
             kj_sema_error(s, arg->span, KJ_RULE_INDEX_COUNT,

@@ -229,6 +229,8 @@ static void unknown_member(kj_sema *s, const kj_expr *e)
             return;
         }
     }
+    if (kj_hint_library(s, m, name))
+        return;
     for (int i = 0; i < KJ_NRUN; i++)
         if (kj_run_builtins[i].name[0] == '.')
             kj_near_offer(&near, kj_run_builtins[i].name + 1);

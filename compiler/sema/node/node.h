@@ -276,6 +276,10 @@ bool kj_undeclared_targets(kj_sema *s, const kj_expr *targets);
 void kj_undeclared_type(kj_sema *s, const char *name, kj_span span);
 /* Hints at what a name of Python's, C's or CUDA's is here; false: it is none. */
 bool kj_hint_habit(kj_sema *s, kj_message *m, const char *name);
+/* a[:, None], a[np.newaxis] */
+bool kj_is_new_axis(const kj_expr *e);
+/* Hints at the function of std/ for what NumPy calls so (library.c); false: there is none. */
+bool kj_hint_library(kj_sema *s, kj_message *m, const char *name);
 /* The fix of a name, the message's place, from the words of its hint, where they are a name and no more:
  * "f32", "sin(...)", "i32 or i64". */
 void kj_fix_name(kj_sema *s, kj_message *m, const char *words);

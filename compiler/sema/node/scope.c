@@ -233,15 +233,14 @@ static const struct {
      "a run's values are given on the command line: param n = 5, and kjit run file.knl n=7"},
     {"plot", "kjit run --save a=a.png writes a picture, a=a.npy a file for other programs"},
     {"plt", "kjit run --save a=a.png writes a picture, a=a.npy a file for other programs"},
-    {"sorted", "there is no sort of arrays: a kernel does it"},
-    {"sort", "there is no sort of arrays: a kernel does it"},
     {"reversed", "range(n - 1, -1, -1) counts down; a[::-1] is an array from its end"},
     {"open", "load(path) reads arrays, save(path, a) writes them"},
     {"isinstance", "types are known: a kernel for several is kernel f<T: float>(x: T[])"},
     {"type", "types are known: a kernel for several is kernel f<T: float>(x: T[])"},
     {"True", "write true"},
     {"False", "write false"},
-    {"None", "there is no None: a function without '->' gives nothing"},
+    {"None",
+     "there is no None: a function without '->' gives nothing; a[:, None] is a.reshape(-1, 1)"},
     {"int", "write i32 or i64"},
     {"float", "write f32 or f64"},
     {"double", "write f64"},
@@ -295,7 +294,7 @@ static const struct {
     {"square", "write x * x"},
     {"ln", "write log(x)"},
     {"mean", "write a.mean()"},
-    {"std", "write a.std()"},
+    {"std", "write sqrt(((a - a.mean()) ** 2).mean())"},
     {"concatenate", "make an array of the whole size, and copy into its slices: c[:n] = a"},
     {"roundf", "write round(x), which rounds ties to even; C's is trunc(x + copysign(0.5, x))"},
     {"complex", "write c64 or c128"},
@@ -394,7 +393,7 @@ bool kj_hint_habit(kj_sema *s, kj_message *m, const char *name)
             return true;
         }
     }
-    return hint_vector(s, m, name);
+    return kj_hint_library(s, m, name) || hint_vector(s, m, name);
 }
 
 /* As C and CUDA call it: sinf, __syncthreads, __expf, __popcll. */

@@ -310,6 +310,23 @@ void kj_store_element(kj_sema *s, kj_tarray *a, kj_texpr *const *index, kj_opera
 
 /* ---- Conversions ---- */
 
+enum { HINTED = 16 }; /* items in a hint */
+
+/* Items that are not written there are those of a variable, or what a call gives. */
+static const char *items_text(kj_sema *s, const kj_operand *v)
+{
+    const char *text = "";
+    for (int i = 0; i < v->u.tuple.n; i++) {
+        kj_span at = v->u.tuple.items[i].span;
+        bool here = at.begin >= v->span.begin && at.end <= v->span.end && v->u.tuple.n > 1;
+        const char *item =
+            here ? kj_source_text(s, at, "...")
+                 : kj_arena_printf(s->diag->arena, "%s[%d]", kj_operand_text(s, v->span, "t"), i);
+        text = kj_arena_printf(s->diag->arena, "%s%s%s", text, *text ? ", " : "", item);
+    }
+    return text;
+}
+
 kj_operand kj_coerce_aggregate(kj_sema *s, kj_operand v, const kj_aggregate *to, const char *what)
 {
     if (v.kind == KJ_V_ERROR || (kj_is_aggregate(&v) && kj_same_aggregate(v.u.tuple.of, to)))
@@ -321,7 +338,9 @@ kj_operand kj_coerce_aggregate(kj_sema *s, kj_operand v, const kj_aggregate *to,
     kj_message *m = kj_sema_error(s, v.span, KJ_RULE_TYPE_MISMATCH, "%s is %s, not %s", what,
                                   to->name, kj_describe(s, &v));
     const char *text = kj_source_text(s, v.span, "...");
-    if (kj_is_record(to))
+    if (v.kind == KJ_V_TUPLE && !kj_is_aggregate(&v) && v.u.tuple.n == to->n && to->n <= HINTED)
+        kj_hint(s->diag, m, "write %s(%s)", to->name, items_text(s, &v));
+    else if (kj_is_record(to))
         kj_hint(s->diag, m, "write %s(...) with its fields", to->name);
     else if (v.kind == KJ_V_SCALAR || kj_is_untyped(&v) || kj_is_aggregate(&v))
         kj_hint(s->diag, m, "write %s(%s)", to->name, text);
