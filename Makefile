@@ -45,7 +45,7 @@ HEADERS = $(sort $(wildcard $(foreach part,compiler runtime,$(part)/*.h $(part)/
 CLI = $(sort $(wildcard cli/*.c))
 # the library in the language
 STD = $(sort $(wildcard std/*.knl))
-MATHLIB_TOOL = tools/mathlib.c tools/mathlib_read.c tools/mathlib_own.c tools/mathlib_special.c tools/mathlib_bessel.c tools/mathlib_directed.c tools/mathlib_wide.c
+MATHLIB_TOOL = tools/mathlib.c tools/mathlib_read.c tools/mathlib_own.c tools/mathlib_elementary.c tools/mathlib_special.c tools/mathlib_bessel.c tools/mathlib_directed.c tools/mathlib_wide.c
 UNIT_TESTS = $(sort $(wildcard tests/unit/*.c))
 INTERPRETER_TESTS = $(sort $(wildcard tests/double/unit/*.c))
 # the driver double and its PTX interpreter

@@ -188,6 +188,9 @@ static inline pair exact_product(gen *g, value a, value b)
     return (pair){high, fused(g, a, b, negate(g, high))};
 }
 
+/* mathlib_elementary.c */
+void add_elementary_functions(gen *g);
+
 /* mathlib_special.c */
 void add_special_functions(gen *g);
 

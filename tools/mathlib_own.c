@@ -1,7 +1,6 @@
 /* Functions of our own for tools/mathlib.c, where libclc's are wrong or slow (measured by tests/ulp):
  *
- * - exp, exp2 of f32: 0 where the result is below 2^-126; here exp(x/2)^2.
- * - erfc, lgamma of f32: the same, and infinite or far off near 0; here those of f64, rounded.
+ * - erfc, lgamma of f32: 0 where the result is below 2^-126, infinite or far off near 0; here those of f64, rounded.
  * - pow of f32: looks up tables, which is slow in vectors; here without.
  * - pow of f64: garbage where |y| > 2^66; here y is bounded.
  * - gamma: off by thousands of units, of wrong sign and range; here Lanczos' formula, in f64.
@@ -13,17 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- exp, exp2, erfc, lgamma, pow ---- */
-
-/* Where x < least, exp(x) is subnormal: the square of exp(x/2) is rounded there once. */
-static void add_exp(gen *g, const char *name, const char *libclc, double least)
-{
-    value x = begin(g, name, f32(g), 1, 1);
-    value small = below(g, x, number(g, least));
-    value arg = choose(g, small, mul(g, x, number(g, 0.5)), x);
-    value e = call(g, libclc, &arg, 1);
-    give(g, choose(g, small, mul(g, e, e), e));
-}
+/* ---- erfc, lgamma, pow ---- */
 
 /* 2^66 is even and beyond what any x other than 1 and -1 can be raised to. */
 static void add_pow(gen *g, const char *name)
@@ -325,8 +314,6 @@ void add_own_functions(LLVMModuleRef m)
 {
     LLVMContextRef context = LLVMGetModuleContext(m);
     gen g = {.context = context, .module = m, .b = LLVMCreateBuilderInContext(context)};
-    add_exp(&g, "kj_exp_f32", "_Z3expf", -0x1.5d589ep+6);
-    add_exp(&g, "kj_exp2_f32", "_Z4exp2f", -126);
     add_rounded(&g, "kj_erfc_f32", "_Z4erfcd", 1);
     add_rounded(&g, "kj_lgamma_f32", "_Z6lgammad", 1);
     add_pow_f32(&g, "kj_pow_f32");
@@ -343,6 +330,7 @@ void add_own_functions(LLVMModuleRef m)
             }
         }
     }
+    add_elementary_functions(&g);
     add_special_functions(&g);
     add_bessel_functions(&g);
     add_directed_functions(&g);

@@ -264,7 +264,7 @@ bool widen(LLVMModuleRef m, LLVMTargetMachineRef machine, const char *name, cons
     unsigned when_taken = count_instructions(yes, name), when_not = count_instructions(no, name);
     bool taken = when_taken < when_not;
     unsigned whole = count_instructions(m, name);
-    bool worth_it = whole > 150 && 3 * (taken ? when_taken : when_not) < whole;
+    bool worth_it = whole > 60 && 2 * (taken ? when_taken : when_not) < whole;
     LLVMModuleRef common = taken ? yes : no;
     LLVMDisposeModule(taken ? no : yes);
     LLVMModuleRef test = condition_alone(m, name);

@@ -23,16 +23,32 @@ static bool is_called_once(LLVMValueRef f)
     return use && !LLVMGetNextUse(use);
 }
 
+static bool has_fma(LLVMValueRef f)
+{
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
+            if (LLVMIsACallInst(i) &&
+                strncmp(LLVMGetValueName(LLVMGetCalledValue(i)), "llvm.fma.", 9) == 0)
+                return true;
+    return false;
+}
+
 enum { INLINE_MOST = 80 };
 
 /* Short functions become part of the kernel, where several interleave; long ones are called, but on
- * a GPU not for a single call. */
-static void adapt(const kj_target *t, LLVMModuleRef module, LLVMValueRef f)
+ * a GPU not for a single call. One whose fused multiply-adds are calls themselves is long. */
+static bool is_inlined(const kj_target *t, LLVMValueRef f)
+{
+    if (t->kind->gpu && is_called_once(f))
+        return true;
+    return count_instructions(f) <= INLINE_MOST && !(t->no_fma && has_fma(f));
+}
+
+static void set_inline(LLVMModuleRef module, LLVMValueRef f, bool within)
 {
     LLVMAttributeIndex on_function = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
     LLVMContextRef ctx = LLVMGetModuleContext(module);
     LLVMSetLinkage(f, LLVMInternalLinkage);
-    bool within = count_instructions(f) <= INLINE_MOST || (t->kind->gpu && is_called_once(f));
     static const char *const ways[] = {"noinline", "alwaysinline"};
     unsigned kinds[2];
     for (int i = 0; i < 2; i++) {
@@ -40,6 +56,11 @@ static void adapt(const kj_target *t, LLVMModuleRef module, LLVMValueRef f)
         LLVMRemoveEnumAttributeAtIndex(f, on_function, kinds[i]);
     }
     LLVMAddAttributeAtIndex(f, on_function, LLVMCreateEnumAttribute(ctx, kinds[within], 0));
+}
+
+static void adapt(const kj_target *t, LLVMModuleRef module, LLVMValueRef f)
+{
+    set_inline(module, f, is_inlined(t, f));
 }
 
 static void retarget(LLVMModuleRef part, LLVMModuleRef module)
@@ -66,6 +87,13 @@ static void share_attributes(LLVMModuleRef module, LLVMValueRef f)
         if (a)
             LLVMAddAttributeAtIndex(f, on_function, a);
     }
+}
+
+/* A function that stands for an instruction. */
+static void adapt_soft(LLVMModuleRef module, LLVMValueRef f)
+{
+    set_inline(module, f, false);
+    share_attributes(module, f);
 }
 
 static char *link_embedded(const kj_target *t, LLVMModuleRef module, const kj_math_fn *fn)
@@ -99,6 +127,8 @@ static char *link_called(const kj_target *t, LLVMModuleRef module)
                 return error;
         }
     }
+    if (t->no_fma)
+        kj_soften_fma(module, adapt_soft);
     return NULL;
 }
 

@@ -72,6 +72,11 @@ char *kj_target_machine(kj_target *t, LLVMCodeGenOptLevel level);
 /* Before PTX is written: around what NVIDIA's assembler makes of floats. */
 void kj_ptx_mend_floats(LLVMModuleRef module);
 
+/* ---- soft_fma.c ---- */
+
+/* Calls of llvm.fma become calls of functions, which `adapt` gives the attributes of the module's. */
+void kj_soften_fma(LLVMModuleRef module, void (*adapt)(LLVMModuleRef module, LLVMValueRef f));
+
 /* ---- mathlink.c ---- */
 
 /* Definitions of the math functions that a module calls; for a GPU from the bitcode in the file
