@@ -1,5 +1,4 @@
-/* A launch's arguments -> what they fix: types, constants, layouts, values, and the key of the
- * variant. */
+/* A launch's arguments -> what they fix: types, constants, layouts, values. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -175,37 +174,6 @@ static kjit_status check_type(kj_binding *b, const kj_kernel_param *p, const kji
                    type_text(b, p, type), why);
 }
 
-enum { SMALL_SPAN = INT32_MAX - 8 }; /* room for the words around bytes at an array's ends */
-
-/* Do 32 bits hold the strides that an empty array's shape implies? (launch.c takes those) */
-static bool is_small_empty(const kjit_array *a)
-{
-    int64_t stride = 1;
-    for (int i = 0; i < a->ndim; i++) {
-        if (a->shape[i] >= KJ_SMALL || stride >= SMALL_SPAN)
-            return false;
-        stride *= a->shape[i] > 0 ? a->shape[i] : 1;
-    }
-    return stride < SMALL_SPAN;
-}
-
-/* Do 32 bits hold every index into it, and its extents and strides? */
-static bool is_small(const kjit_array *a)
-{
-    int64_t span = 0, size = a->of ? a->of->least : kj_types[a->dtype].size;
-    if (a->size == 0)
-        return is_small_empty(a);
-    for (int i = 0; i < a->ndim; i++) {
-        int64_t stride = a->strides[i] / size, reach;
-        stride = stride < 0 ? -stride : stride;
-        if (a->shape[i] >= KJ_SMALL || stride >= SMALL_SPAN ||
-            __builtin_mul_overflow(a->shape[i] - 1, stride, &reach) ||
-            __builtin_add_overflow(span, reach, &span))
-            return false;
-    }
-    return span < SMALL_SPAN;
-}
-
 static kj_dtype param_type(const kj_binding *b, const kj_kernel_param *p)
 {
     return p->generic >= 0 ? b->generics[p->generic] : p->type;
@@ -231,13 +199,6 @@ static kjit_status check_extents(const kj_binding *b, int i)
                            "axis %d of the array for '%s' has %lld, more than 2^48", NAME(b), axis,
                            p->name, (long long)a->shape[axis]);
     return KJIT_OK;
-}
-
-static uint8_t known_last(const kj_binding *b, const kjit_array *a)
-{
-    bool known = b->kernel->mod->ctx->ops->lasts && a->ndim > 1 && a->layout == KJ_LAYOUT_C &&
-                 a->shape[a->ndim - 1] <= KJ_SHORT_LAST;
-    return known ? (uint8_t)a->shape[a->ndim - 1] : 0;
 }
 
 static kjit_status bind_array(kj_binding *b, int i)
@@ -268,11 +229,11 @@ static kjit_status bind_array(kj_binding *b, int i)
                        "first",
                        NAME(b), p->name, kj_array_align(a));
     b->layouts[i] = a->layout;
-    b->lasts[i] = known_last(b, a);
+    b->lasts[i] = kj_known_last(b, a);
     b->read_only = b->read_only || a->buffer->read_only;
     b->smart = b->smart || a->smart;
     b->in = b->in || arg->kind == KJIT_ARG_IN;
-    if (b->small && is_small(a))
+    if (b->small && kj_is_small(a))
         return KJIT_OK;
     b->small = false;
     return check_extents(b, i);
@@ -364,22 +325,6 @@ kj_value kj_binding_scalar(const kj_binding *b, int i)
     const kj_field *from = &own->fields[part->offset > 0];
     return kj_fold_convert(kj_value_read((const char *)arg->u.value + from->offset, from->type, 0),
                            part->type);
-}
-
-/* What the addresses of the arrays allow. Host arrays that a device gets copies of keep their place
- * relative to one another and to multiples of 256 bytes (staging.c), so theirs say it. */
-static void compare_arrays(kj_binding *b)
-{
-    const kj_kernel_decl *decl = b->kernel->decl;
-    for (int i = 0; i < decl->nparams; i++) {
-        if (decl->params[i].ndim == 0)
-            continue;
-        const kjit_array *a = b->args[i]->u.array;
-        b->aligned = b->aligned && (a->size == 0 || (uintptr_t)a->data % 16 == 0);
-        for (int k = 0; k < i && b->disjoint; k++)
-            if (decl->params[k].ndim > 0)
-                b->disjoint = !kj_arrays_meet(b->args[k]->u.array, a);
-    }
 }
 
 /* The number that is no array's, aggregate's or bool's. */
@@ -555,44 +500,6 @@ static kjit_status bind_numbers(kj_binding *b)
     return KJIT_OK;
 }
 
-/* ---- The key ---- */
-
-static uint64_t value_bits(kj_value v)
-{
-    uint64_t bits = v.u;
-    if (kj_is_float(v.type))
-        memcpy(&bits, &v.f, sizeof bits);
-    return bits;
-}
-
-/* Wider fields come first, and widths divide 64: none crosses a word's end. */
-static void pack(uint64_t *key, unsigned *at, uint64_t value, unsigned width)
-{
-    key[*at / 64] |= value << *at % 64;
-    *at += width;
-}
-
-static void make_key(kj_binding *b)
-{
-    const kj_kernel_decl *decl = b->kernel->decl;
-    memset(b->key, 0, (size_t)b->kernel->key_words * sizeof *b->key);
-    for (int i = 0; i < 3; i++)
-        b->small = b->small && b->grid[i] <= (KJ_SMALL - 1) / b->block[i];
-    b->key[0] = (uint64_t)b->small << 63 | (uint64_t)b->disjoint << 62 |
-                (uint64_t)b->aligned << 61 | (uint64_t)b->block[0] | (uint64_t)b->block[1] << 20 |
-                (uint64_t)b->block[2] << 40;
-    unsigned at = 64;
-    for (int i = 0; i < decl->ngenerics; i++)
-        pack(b->key, &at, (uint64_t)b->generics[i], 16);
-    for (int i = 0; i < decl->nparams; i++) {
-        if (decl->params[i].ndim > 0)
-            pack(b->key, &at, (uint64_t)b->lasts[i] << 2 | (uint64_t)b->layouts[i], 8);
-    }
-    uint64_t *consts = b->key + b->kernel->key_words - decl->nconsts;
-    for (int i = 0; i < decl->nconsts; i++)
-        consts[i] = value_bits(b->consts[i]);
-}
-
 kjit_status kj_bind_placed(kj_binding *b)
 {
     const kj_kernel_decl *decl = b->kernel->decl;
@@ -628,9 +535,7 @@ kjit_status kj_bind_placed(kj_binding *b)
         status = list_runtime(b);
     if (status != KJIT_OK)
         return status;
-    if (b->kernel->mod->ctx->ops->variants)
-        compare_arrays(b);
-    make_key(b);
+    kj_binding_key(b);
     return KJIT_OK;
 }
 

@@ -61,6 +61,15 @@ kjit_status kj_check_requires(kj_binding *b, const kj_variant *variant);
 /* Refuses to write an array that is read-only. */
 kjit_status kj_check_writes(const kj_binding *b, const kj_variant *variant);
 
+/* ---- The key (key.c) ---- */
+
+/* Do 32 bits hold every index into it, and its extents and strides? */
+bool kj_is_small(const kjit_array *a);
+/* Its last extent where that is short and known to the variant; or 0. */
+uint8_t kj_known_last(const kj_binding *b, const kjit_array *a);
+/* Of a binding that has everything else: what the arrays' addresses allow, and the key. */
+void kj_binding_key(kj_binding *b);
+
 /* ---- Smart arrays (smart_args.c) ---- */
 
 /* Before a launch: the newest elements go to the device; and after it: what it writes is newest there. */

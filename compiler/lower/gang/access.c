@@ -106,8 +106,7 @@ static kj_tile lower_offset(kj_lower *lo, const kj_tarray *a, kj_texpr *const *i
     return kj_tile_convert(lo, sum, KJ_I64);
 }
 
-/* Is it a parameter as it is, no view of one? */
-static bool is_param(const kj_tarray *a)
+bool kj_is_param(const kj_tarray *a)
 {
     bool is = !a->offset && !a->root->of && a->ndim == a->root->ndim;
     for (int i = 0; i < a->ndim && is; i++)
@@ -124,7 +123,7 @@ static void find_group(kj_access *out, const kj_tarray *a, kj_tile part)
     if (a->whole && a->root->space != KJ_LOCAL && out->offset.stride == a->whole->of->n) {
         out->group = a->whole->of->n;
         out->part = a->part;
-    } else if (last > 1 && out->offset.stride == last && is_param(a) && kj_is_known(part) &&
+    } else if (last > 1 && out->offset.stride == last && kj_is_param(a) && kj_is_known(part) &&
                part.bounds.least >= 0 && part.bounds.least < last) {
         out->group = last;
         out->part = (int)part.bounds.least;
@@ -200,7 +199,8 @@ void kj_lower_store(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, co
     if (kj_is_replayed(lo, a))
         return;
     kj_watch_access(lo, a, &at, KJ_WATCH_STORE, &v, m);
-    kj_store_access(lo, &at, v, m);
+    if (!kj_parts_take(lo, a, index, &at, v, m))
+        kj_store_access(lo, &at, v, m);
 }
 
 /* ---- All parts of an element at once ---- */
@@ -233,22 +233,13 @@ const kj_tstmt *kj_lower_group(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *
         lo->lanes > 1 && s->kind == KJ_TS_STORE && !lo->watch ? last_part(s, end) : NULL;
     if (!last)
         return NULL;
+    kj_parts_end(lo);
     kj_access a = kj_lower_access(lo, s->u.store.array, s->u.store.index, m);
     if (!a.group || (kj_types[a.type].size < 4 && m.kind != KJ_ALL))
         return NULL;
     kj_tile v[4];
-    int rows = a.offset.rows;
-    for (int k = 0; k < a.group; k++, s = s->next) {
-        v[k] = kj_tile_wide(lo, kj_lower_expr(lo, s->u.store.value, m));
-        rows = v[k].rows > rows ? v[k].rows : rows;
-    }
-    if (rows == 1)
-        m = kj_mask_reduce(lo, m, 1, a.offset.lanes);
-    for (int r = 0; r < rows; r++) {
-        LLVMValueRef parts[4];
-        for (int k = 0; k < a.group; k++)
-            parts[k] = kj_tile_vector(lo, v[k], r, a.offset.lanes);
-        kj_store_group(lo, &a, r, parts, m);
-    }
+    for (int k = 0; k < a.group; k++, s = s->next)
+        v[k] = kj_lower_expr(lo, s->u.store.value, m);
+    kj_store_parts(lo, &a, v, m);
     return last;
 }

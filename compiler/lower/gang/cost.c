@@ -33,8 +33,7 @@ static uint64_t count_values(kj_dtype type, uint64_t start, uint64_t stop, uint6
     return some ? (end - first - 1) / (up ? step : 0 - step) + 1 : 0;
 }
 
-/* The values of a loop's variable, where they are known: none with a step of 0. */
-static bool known_turns(const kj_tstmt *s, kj_turns *out)
+bool kj_known_turns(const kj_tstmt *s, kj_turns *out)
 {
     uint64_t start, stop, step;
     if (!constant_of(s->u.for_.start, &start) || !constant_of(s->u.for_.stop, &stop) ||
@@ -48,7 +47,7 @@ static bool known_turns(const kj_tstmt *s, kj_turns *out)
 /* The turns of a loop that may be unrolled, with a body of that weight. */
 static bool turns_of(const kj_tstmt *s, int64_t weight, kj_turns *out)
 {
-    if (!s->u.for_.unroll || !known_turns(s, out) || out->step == 0)
+    if (!s->u.for_.unroll || !kj_known_turns(s, out) || out->step == 0)
         return false;
     return out->n <= KJ_UNROLL_TURNS && (int64_t)out->n * weight <= KJ_UNROLL_MOST;
 }
@@ -106,7 +105,7 @@ static bool count_turns(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 {
     uint64_t *product = ctx;
     kj_turns turns;
-    if (e || s->kind != KJ_TS_FOR || !known_turns(s, &turns) || turns.n == 0)
+    if (e || s->kind != KJ_TS_FOR || !kj_known_turns(s, &turns) || turns.n == 0)
         return true;
     if (turns.n > KJ_FEW_TURNS || *product > KJ_FEW_TURNS)
         *product = UINT64_MAX;
@@ -119,7 +118,7 @@ bool kj_is_long(const kj_tstmt *loop)
 {
     kj_turns turns;
     uint64_t product = 1;
-    if (loop->kind != KJ_TS_FOR || !known_turns(loop, &turns))
+    if (loop->kind != KJ_TS_FOR || !kj_known_turns(loop, &turns))
         return true;
     return !kj_walk(loop, loop->next, count_turns, &product);
 }

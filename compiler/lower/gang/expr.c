@@ -38,6 +38,8 @@ kj_tile kj_slot_read(kj_lower *lo, const kj_var *v)
     if (v->param >= 0)
         return kj_tile_scalar(v->type, lo->params[v->param]);
     const kj_slot *s = &lo->slots[v->id];
+    if (s->counter)
+        return kj_counter_read(lo, s->counter);
     return s->known ? s->tile : load_slot(lo, s, v->type);
 }
 
@@ -57,11 +59,21 @@ static bool same_mask(kj_mask a, kj_mask b)
 /* Where all threads that know the variable run, nobody has the others' part: no selection. */
 void kj_slot_write(kj_lower *lo, const kj_var *v, kj_tile t, kj_mask m)
 {
-    const kj_slot *s = &lo->slots[v->id];
+    kj_slot *s = &lo->slots[v->id];
+    s->begun = false;
     if (same_mask(s->since, m))
         store_slot(lo, s, t);
     else
         store_masked(lo, s, t, m);
+}
+
+void kj_slot_assign(kj_lower *lo, const kj_tstmt *s, kj_mask m)
+{
+    const kj_var *v = s->u.assign.var;
+    kj_slot *slot = &lo->slots[v->id];
+    kj_tile t = slot->counter ? kj_counter_step(lo, slot->counter, load_slot(lo, slot, v->type), m)
+                              : kj_lower_expr(lo, s->u.assign.value, m);
+    kj_slot_write(lo, v, t, m);
 }
 
 void kj_slot_make(kj_lower *lo, const kj_var *v)
@@ -80,6 +92,8 @@ void kj_slot_begin(kj_lower *lo, const kj_var *v, kj_tile t, kj_mask m)
         kj_slot_make(lo, v);
         s->since = m;
         store_slot(lo, s, t);
+        s->begun = true;
+        s->tile = t;
         return;
     }
     if (lo->target->declared)

@@ -11,6 +11,7 @@ void kj_lower_effect(kj_lower *lo, const kj_texpr *e, kj_mask m); /* nobody asks
 /* Variables of the gang. */
 kj_tile kj_slot_read(kj_lower *lo, const kj_var *v);
 void kj_slot_write(kj_lower *lo, const kj_var *v, kj_tile t, kj_mask m); /* under the mask */
+void kj_slot_assign(kj_lower *lo, const kj_tstmt *s, kj_mask m);         /* a KJ_TS_ASSIGN */
 void kj_slot_begin(kj_lower *lo, const kj_var *v, kj_tile t, kj_mask m); /* its declaration */
 void kj_slot_make(kj_lower *lo, const kj_var *v);                        /* its allocas */
 
@@ -25,6 +26,32 @@ kj_access kj_lower_access(kj_lower *lo, const kj_tarray *a, kj_texpr *const *ind
 /* Stores all parts of an element, where that is what the statements from `s` on do: gives the last
  * of them, or NULL. */
 const kj_tstmt *kj_lower_group(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask m);
+
+/* Is it a parameter as it is, no view of one? */
+bool kj_is_param(const kj_tarray *a);
+
+/* ---- parts.c ---- */
+
+/* The store of a part of an element, computed: true if it is kept until the others are there. */
+bool kj_parts_take(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, const kj_access *at,
+                   kj_tile v, kj_mask m);
+/* Stores what is kept: in front of a statement that may see it; of a variable's new value; now. */
+void kj_parts_before(kj_lower *lo, const kj_tstmt *s);
+void kj_parts_renew(kj_lower *lo, const kj_var *v);
+void kj_parts_end(kj_lower *lo);
+/* Is it a loop over parts of which some are stored? */
+bool kj_is_over_parts(const kj_lower *lo, const kj_tstmt *s);
+
+/* ---- counter.c ---- */
+
+/* In front of a loop: the variables that its threads count in together, by threads m. */
+kj_counter *kj_counters_open(kj_lower *lo, const kj_tstmt *s, kj_mask m);
+void kj_counters_close(kj_lower *lo, kj_counter *all);
+/* That part of the loop's test holds; NULL: all of it. */
+void kj_counters_tested(kj_counter *all, const kj_texpr *test);
+kj_tile kj_counter_read(kj_lower *lo, const kj_counter *c);
+/* The threads of m take their step; returns what they have then, of what they had. */
+kj_tile kj_counter_step(kj_lower *lo, kj_counter *c, kj_tile own, kj_mask m);
 
 /* ---- hoist.c ---- */
 
@@ -122,7 +149,7 @@ kj_tile kj_tile_full(kj_lower *lo, kj_tile t);
 LLVMValueRef kj_lane_of(kj_lower *lo, const kj_tile *t, int row, LLVMValueRef lane);
 LLVMValueRef kj_row_bits(kj_lower *lo, kj_mask m, int row);
 
-/* ---- stmt.c ---- */
+/* ---- exit.c ---- */
 
 /* A mask in memory, for control flow to merge. */
 typedef struct kj_mask_slot {
@@ -130,6 +157,32 @@ typedef struct kj_mask_slot {
 } kj_mask_slot;
 kj_mask_slot kj_mask_new(kj_lower *lo, const char *name, kj_mask m);
 kj_mask kj_mask_load(kj_lower *lo, const kj_mask_slot *s);
+void kj_mask_store(kj_lower *lo, const kj_mask_slot *s, kj_mask m);
+void kj_mask_join(kj_lower *lo, const kj_mask_slot *s, kj_mask m); /* these too */
+
+/* A loop or inlined body being emitted: where its exits go. Unmasked, all of the gang leaves at
+ * once: a jump. */
+struct kj_exit {
+    kj_exit *up;
+    const void *target; /* the loop statement or tblock */
+    bool loop, masked;
+    bool lets_go;                 /* loops: threads leave something around it that is masked */
+    LLVMBasicBlockRef next, done; /* unmasked: where continue, and break or leave, jump */
+    kj_mask_slot skip;            /* masked loops: threads that wait for the next iteration */
+    kj_mask_slot gone;            /* with lets_go: the threads that left so */
+};
+
+/* The threads of m leave `target`, or the nearest loop when that is NULL; with `again` only for its next turn.
+ * Returns those that go on: none. */
+kj_mask kj_leave(kj_lower *lo, const void *target, bool again, kj_mask m);
+/* Do threads leave from the statements of a loop's body something around the loop, not all of the
+ * gang at once? */
+bool kj_leaves_masked(const kj_lower *lo, const kj_tstmt *s);
+/* May a thread that enters the statements [s, end) not reach their end? */
+bool kj_loses(const kj_tstmt *s, const kj_tstmt *end, bool in_loop);
+
+/* ---- stmt.c ---- */
+
 /* Emits a statement list (up to `end`, exclusive) for the gang; returns the threads that reach its
  * end. */
 kj_mask kj_lower_stmts(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask m);
@@ -178,5 +231,7 @@ typedef struct kj_turns {
 
 /* @unroll with constant bounds: false when the loop is better left a loop. */
 bool kj_unroll_turns(const kj_tstmt *s, kj_turns *out);
+/* The values of a loop's variable, where they are known: none with a step of 0. */
+bool kj_known_turns(const kj_tstmt *s, kj_turns *out);
 
 #endif

@@ -37,125 +37,7 @@ static bool differs(const kj_lower *lo, uint8_t dep)
     return kj_rows_of(lo, dep) > 1 || kj_lanes_of(lo, dep) > 1;
 }
 
-/* ---- Mask variables ---- */
-
-static void mask_store(kj_lower *lo, const kj_mask_slot *s, kj_mask m)
-{
-    for (int r = 0; r < lo->rows; r++)
-        LLVMBuildStore(lo->b, kj_mask_row(lo, m, r, lo->lanes), s->at[r]);
-}
-
-kj_mask_slot kj_mask_new(kj_lower *lo, const char *name, kj_mask m)
-{
-    kj_mask_slot s;
-    for (int r = 0; r < lo->rows; r++)
-        s.at[r] = kj_alloca(lo, kj_vec(lo, KJ_BOOL, lo->lanes), name);
-    mask_store(lo, &s, m);
-    return s;
-}
-
-kj_mask kj_mask_load(kj_lower *lo, const kj_mask_slot *s)
-{
-    kj_tile t = kj_tile_like(KJ_BOOL, lo->rows, lo->lanes);
-    for (int r = 0; r < lo->rows; r++)
-        t.v[r] = LLVMBuildLoad2(lo->b, kj_vec(lo, KJ_BOOL, lo->lanes), s->at[r], "");
-    return kj_mask_of(t);
-}
-
-static void mask_join(kj_lower *lo, const kj_mask_slot *s, kj_mask m)
-{
-    if (m.kind != KJ_NONE)
-        mask_store(lo, s, kj_mask_or(lo, kj_mask_load(lo, s), m));
-}
-
-/* ---- Exits ---- */
-
-/* A loop or inlined body being emitted: where its exits go. Unmasked, all of the gang leaves at
- * once: a jump. */
-struct kj_exit {
-    kj_exit *up;
-    const void *target; /* the loop statement or tblock */
-    bool loop, masked;
-    bool lets_go;                 /* loops: threads leave something around it that is masked */
-    LLVMBasicBlockRef next, done; /* unmasked: where continue, and break or leave, jump */
-    kj_mask_slot skip;            /* masked loops: threads that wait for the next iteration */
-    kj_mask_slot gone;            /* with lets_go: the threads that left so */
-};
-
-static kj_exit *find_exit(const kj_lower *lo, const void *target)
-{
-    kj_exit *x = lo->exits;
-    while (x && !(target ? x->target == target : x->loop))
-        x = x->up;
-    return x;
-}
-
-/* Out of a masked construct threads go by losing their bit; but a loop on the way that all of the
- * gang's running threads leave together ends with a jump. */
-static kj_mask leave(kj_lower *lo, const void *target, bool again, kj_mask m)
-{
-    kj_exit *to = find_exit(lo, target), *together = NULL;
-    for (kj_exit *x = lo->exits; x != to; x = x->up) {
-        if (x->lets_go)
-            mask_join(lo, &x->gone, m);
-        if (x->loop && !x->masked)
-            together = x;
-    }
-    if (!to)
-        lo->target->leave(lo, target, again, m);
-    else if (!to->masked)
-        together = to;
-    else if (again)
-        mask_join(lo, &to->skip, m);
-    if (together)
-        LLVMBuildBr(lo->b, again && together == to ? to->next : together->done);
-    return kj_none;
-}
-
-/* Do threads leave from the statements of a loop's body something around the loop, not all of the
- * gang at once? */
-static bool leaves_masked(const kj_lower *lo, const kj_tstmt *s)
-{
-    for (; s; s = s->next) {
-        const kj_exit *x = s->kind == KJ_TS_LEAVE ? find_exit(lo, s->u.leave) : NULL;
-        if (s->kind == KJ_TS_LEAVE && (!x || x->masked))
-            return true;
-        if (s->kind == KJ_TS_IF &&
-            (leaves_masked(lo, s->u.if_.yes) || leaves_masked(lo, s->u.if_.no)))
-            return true;
-        if (s->kind == KJ_TS_FOR && leaves_masked(lo, s->u.for_.body))
-            return true;
-        if (s->kind == KJ_TS_WHILE && leaves_masked(lo, s->u.while_.body))
-            return true;
-    }
-    return false;
-}
-
-/* May a thread that enters the statements [s, end) not reach their end? */
-static bool loses(const kj_tstmt *s, const kj_tstmt *end, bool in_loop)
-{
-    for (; s != end; s = s->next) {
-        switch (s->kind) {
-        case KJ_TS_BREAK:
-        case KJ_TS_CONTINUE:
-            if (!in_loop)
-                return true;
-            break;
-        case KJ_TS_LEAVE: return true;
-        case KJ_TS_IF:
-            if (loses(s->u.if_.yes, NULL, in_loop) || loses(s->u.if_.no, NULL, in_loop))
-                return true;
-            break;
-        case KJ_TS_FOR:
-        case KJ_TS_WHILE:
-            if (loses(s->kind == KJ_TS_FOR ? s->u.for_.body : s->u.while_.body, NULL, true))
-                return true;
-            break;
-        default: break;
-        }
-    }
-    return false;
-}
+/* ---- Statements under part of a mask ---- */
 
 static bool is_exit(const kj_tstmt *s)
 {
@@ -163,7 +45,28 @@ static bool is_exit(const kj_tstmt *s)
                  s->kind == KJ_TS_REPORT);
 }
 
-/* ---- Statements under part of a mask ---- */
+typedef struct small_look {
+    bool small, loops;
+} small_look;
+
+static bool look_small(void *ctx, const kj_tstmt *s, const kj_texpr *e)
+{
+    small_look *l = ctx;
+    const kj_tarray *a = e && e->kind == KJ_TE_LOAD     ? e->u.load.array
+                         : !e && s->kind == KJ_TS_STORE ? s->u.store.array
+                                                        : NULL;
+    l->small |= a && kj_types[a->elem].size < 4;
+    l->loops |= s->kind == KJ_TS_FOR || s->kind == KJ_TS_WHILE;
+    return !l->loops;
+}
+
+/* Do they access bytes or half words, whose masks are branches, and once each? */
+static bool has_dear_masks(const kj_tstmt *s, const kj_tstmt *end)
+{
+    small_look l = {false, false};
+    kj_walk(s, end, look_small, &l);
+    return l.small && !l.loops;
+}
 
 /* Emits [s, end) for the threads m, a part of `outer` that may be empty; joins those that reach the
  * end into `arrived`, unless that is NULL. */
@@ -173,21 +76,21 @@ void kj_lower_part(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask
     bool twin = lo->twin;
     LLVMBasicBlockRef done = kj_new_block(lo, "join"), some = kj_new_block(lo, "some");
     lo->twin = true;
-    int most = lo->masks_cost ? TWIN_MOST : TWIN_CHEAP;
+    int most = lo->masks_cost || has_dear_masks(s, end) ? TWIN_MOST : TWIN_CHEAP;
     bool worth = !is_exit(s) && kj_cost(s, end, most) <= most;
     if (worth && outer.kind == KJ_ALL && !twin) {
         LLVMBasicBlockRef every = kj_new_block(lo, "every"), few = kj_new_block(lo, "few");
         branch(lo, kj_mask_full(lo, m), every, few);
         kj_mask after = kj_lower_stmts(lo, s, end, kj_all);
         if (arrived && !ended(lo))
-            mask_join(lo, arrived, after);
+            kj_mask_join(lo, arrived, after);
         fall_into(lo, done);
         LLVMPositionBuilderAtEnd(lo->b, few);
     }
     branch(lo, kj_mask_any(lo, m), some, done);
     kj_mask after = kj_lower_stmts(lo, s, end, m);
     if (arrived && !ended(lo))
-        mask_join(lo, arrived, after);
+        kj_mask_join(lo, arrived, after);
     fall_into(lo, done);
     lo->twin = twin;
 }
@@ -196,7 +99,7 @@ void kj_lower_part(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask
 static kj_mask lower_rest(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask outer,
                           kj_mask m)
 {
-    if (!loses(s, end, false)) {
+    if (!kj_loses(s, end, false)) {
         kj_lower_part(lo, s, end, outer, m, NULL);
         return m;
     }
@@ -209,7 +112,7 @@ static kj_mask lower_rest(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, 
 
 static kj_mask lower_if_uniform(kj_lower *lo, const kj_tstmt *s, LLVMValueRef test, kj_mask m)
 {
-    bool exits = loses(s->u.if_.yes, NULL, false) || loses(s->u.if_.no, NULL, false);
+    bool exits = kj_loses(s->u.if_.yes, NULL, false) || kj_loses(s->u.if_.no, NULL, false);
     LLVMBasicBlockRef yes = kj_new_block(lo, "if"), no = kj_new_block(lo, "else"),
                       done = kj_new_block(lo, "endif");
     kj_mask_slot arrived;
@@ -226,7 +129,7 @@ static kj_mask lower_if_uniform(kj_lower *lo, const kj_tstmt *s, LLVMValueRef te
         reached = true;
         lost |= after.kind != m.kind || after.kind == KJ_SOME;
         if (exits)
-            mask_store(lo, &arrived, after);
+            kj_mask_store(lo, &arrived, after);
         LLVMBuildBr(lo->b, done);
     }
     LLVMPositionBuilderAtEnd(lo->b, done);
@@ -239,7 +142,7 @@ static kj_mask lower_if_uniform(kj_lower *lo, const kj_tstmt *s, LLVMValueRef te
 
 static kj_mask lower_if_masked(kj_lower *lo, const kj_tstmt *s, kj_tile test, kj_mask m)
 {
-    bool exits = loses(s->u.if_.yes, NULL, false) || loses(s->u.if_.no, NULL, false);
+    bool exits = kj_loses(s->u.if_.yes, NULL, false) || kj_loses(s->u.if_.no, NULL, false);
     kj_mask yes = kj_mask_and(lo, m, kj_mask_of(test)),
             no = kj_mask_andnot(lo, m, kj_mask_of(test));
     if (!exits) {
@@ -272,6 +175,7 @@ typedef struct loop {
     kj_mask m;             /* those that entered it */
     int unrolls;           /* lo->unrolls in front of it */
     const kj_tstmt *waits; /* lo->waits, likewise */
+    kj_counter *counters;
 } loop;
 
 static void loop_open(kj_lower *lo, loop *l, const kj_tstmt *s, kj_mask m)
@@ -288,12 +192,14 @@ static void loop_open(kj_lower *lo, loop *l, const kj_tstmt *s, kj_mask m)
         l->live = kj_mask_new(lo, "live", m);
         l->exit.skip = kj_mask_new(lo, "skip", kj_none);
     }
-    l->exit.lets_go = leaves_masked(lo, s->kind == KJ_TS_FOR ? s->u.for_.body : s->u.while_.body);
+    l->exit.lets_go =
+        kj_leaves_masked(lo, s->kind == KJ_TS_FOR ? s->u.for_.body : s->u.while_.body);
     if (l->exit.lets_go)
         l->exit.gone = kj_mask_new(lo, "gone", kj_none);
     l->waits = lo->waits;
     if (kj_waits_by_loads(lo->arena, lo->kernel, s, NULL))
         lo->waits = s;
+    l->counters = kj_counters_open(lo, s, m);
     fall_into(lo, l->head);
 }
 
@@ -306,7 +212,7 @@ static kj_mask loop_live(kj_lower *lo, const loop *l)
 /* Those for which `test` holds enter the body, at its start; returns them. */
 static kj_mask loop_enter(kj_lower *lo, loop *l, kj_mask live, kj_tile test)
 {
-    if (!l->exit.masked) {
+    if (!l->exit.masked || (test.rows == 1 && test.lanes == 1)) {
         branch(lo, kj_mask_any(lo, kj_mask_of(test)), l->body, l->exit.done);
         return live;
     }
@@ -318,9 +224,10 @@ static kj_mask loop_enter(kj_lower *lo, loop *l, kj_mask live, kj_tile test)
 /* One copy of the body, for the threads m. */
 static void loop_copy(kj_lower *lo, loop *l, const kj_tstmt *body, kj_mask m)
 {
+    kj_counters_tested(l->counters, NULL);
     kj_mask after = kj_lower_stmts(lo, body, NULL, m);
     if (l->exit.masked && !ended(lo))
-        mask_store(lo, &l->live, kj_mask_or(lo, kj_mask_load(lo, &l->exit.skip), after));
+        kj_mask_store(lo, &l->live, kj_mask_or(lo, kj_mask_load(lo, &l->exit.skip), after));
     if (!ended(lo))
         LLVMBuildBr(lo->b, l->exit.next);
 }
@@ -331,7 +238,7 @@ static void loop_body(kj_lower *lo, loop *l, const kj_tstmt *body, kj_mask m)
     bool twin = lo->twin;
     lo->exits = &l->exit;
     if (l->exit.masked) {
-        mask_store(lo, &l->exit.skip, kj_none);
+        kj_mask_store(lo, &l->exit.skip, kj_none);
         lo->twin = true;
     }
     if (l->exit.masked && !twin && kj_cost(body, NULL, TWIN_MOST) <= TWIN_MOST) {
@@ -368,6 +275,7 @@ static kj_mask loop_close(kj_lower *lo, loop *l)
     else
         back = LLVMBuildBr(lo->b, l->head);
     unroll_some(lo, l, back);
+    kj_counters_close(lo, l->counters);
     lo->waits = l->waits;
     LLVMPositionBuilderAtEnd(lo->b, l->exit.done);
     if (l->exit.lets_go)
@@ -375,12 +283,27 @@ static kj_mask loop_close(kj_lower *lo, loop *l)
     return l->m;
 }
 
+/* Those for which all of the test holds. What it begins with ends the loop by itself, where all threads count
+ * together; what follows is evaluated for those that are left. */
+static kj_mask enter_while(kj_lower *lo, loop *l, const kj_texpr *test, kj_mask live)
+{
+    if (l->exit.masked && test->kind == KJ_TE_LOGIC && !test->u.logic.is_or) {
+        LLVMBasicBlockRef body = l->body;
+        l->body = kj_new_block(lo, "and");
+        live = enter_while(lo, l, test->u.logic.lhs, live);
+        l->body = body;
+        test = test->u.logic.rhs;
+    }
+    live = loop_enter(lo, l, live, kj_lower_expr(lo, test, live));
+    kj_counters_tested(l->counters, test);
+    return live;
+}
+
 static kj_mask lower_while(kj_lower *lo, const kj_tstmt *s, kj_mask m)
 {
     loop l;
     loop_open(lo, &l, s, m);
-    kj_mask live = loop_live(lo, &l);
-    live = loop_enter(lo, &l, live, kj_lower_expr(lo, s->u.while_.test, live));
+    kj_mask live = enter_while(lo, &l, s->u.while_.test, loop_live(lo, &l));
     if (s->divergence & KJ_DEP_ATOMIC || lo->waits == s)
         kj_fault_poll(lo);
     kj_halt_poll(lo, s);
@@ -442,7 +365,7 @@ static void guard_step(kj_lower *lo, loop *l, kj_tile i, kj_tile stop, kj_tile s
     }
     kj_mask fits = kj_mask_of(kj_step_fits(lo, i, stop, step));
     if (l->exit.masked) {
-        mask_store(lo, &l->live, kj_mask_and(lo, kj_mask_load(lo, &l->live), fits));
+        kj_mask_store(lo, &l->live, kj_mask_and(lo, kj_mask_load(lo, &l->live), fits));
         LLVMBuildBr(lo->b, on);
     } else {
         LLVMBuildCondBr(lo->b, kj_mask_any(lo, fits), on, l->exit.done);
@@ -469,18 +392,23 @@ static void loop_step(kj_lower *lo, loop *l, const counter *c, kj_tile i, kj_til
                        c->at[r]);
 }
 
-/* @unroll: the body once a value. */
+static kj_mask lower_list(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask m);
+
+/* @unroll, and loops over parts of an element: the body once a value. */
 static bool lower_unrolled(kj_lower *lo, const kj_tstmt *s, kj_mask m)
 {
     kj_turns turns;
-    if (lo->rolled || !kj_unroll_turns(s, &turns) || loses(s->u.for_.body, NULL, false))
+    bool parts = kj_is_over_parts(lo, s) && kj_known_turns(s, &turns);
+    if (lo->rolled || !(parts || kj_unroll_turns(s, &turns)) ||
+        kj_loses(s->u.for_.body, NULL, false))
         return false;
     kj_slot *slot = &lo->slots[s->u.for_.var->id];
     for (uint64_t k = 0; k < turns.n; k++) {
         slot->known = true;
         int64_t i = (int64_t)(turns.start + k * turns.step);
         slot->tile = kj_tile_const(lo, kj_int(s->u.for_.var->type, i));
-        kj_lower_stmts(lo, s->u.for_.body, NULL, m);
+        kj_parts_renew(lo, s->u.for_.var);
+        lower_list(lo, s->u.for_.body, NULL, m);
     }
     return true;
 }
@@ -510,11 +438,12 @@ static kj_mask lower_for(kj_lower *lo, const kj_tstmt *s, kj_mask m)
 {
     if (lower_unrolled(lo, s, m))
         return m;
+    kj_parts_end(lo);
     kj_hoisted hoisted;
     kj_tile start = kj_lower_expr(lo, s->u.for_.start, m),
             stop = kj_lower_expr(lo, s->u.for_.stop, m);
     kj_tile step = kj_tile_dense(lo, kj_lower_expr(lo, s->u.for_.step, m));
-    if (leaves_masked(lo, s->u.for_.body) || !kj_hoist(lo, s, &hoisted))
+    if (kj_leaves_masked(lo, s->u.for_.body) || !kj_hoist(lo, s, &hoisted))
         return lower_turns(lo, s, start, stop, step, m);
     LLVMBasicBlockRef inside = kj_new_block(lo, "inside"), some = kj_new_block(lo, "outside"),
                       done = kj_new_block(lo, "done");
@@ -562,6 +491,7 @@ static kj_mask lower_stmt(kj_lower *lo, const kj_tstmt *s, kj_mask m)
 {
     const kj_tile *values;
     kj_lines_at(lo, s->span);
+    kj_parts_before(lo, s);
     switch (s->kind) {
     case KJ_TS_DECL: {
         const kj_var *v = s->u.decl.var;
@@ -571,9 +501,7 @@ static kj_mask lower_stmt(kj_lower *lo, const kj_tstmt *s, kj_mask m)
             m);
         return m;
     }
-    case KJ_TS_ASSIGN:
-        kj_slot_write(lo, s->u.assign.var, kj_lower_expr(lo, s->u.assign.value, m), m);
-        return m;
+    case KJ_TS_ASSIGN: kj_slot_assign(lo, s, m); return m;
     case KJ_TS_STORE:
         kj_lower_store(lo, s->u.store.array, s->u.store.index, s->u.store.value, m);
         return m;
@@ -581,9 +509,9 @@ static kj_mask lower_stmt(kj_lower *lo, const kj_tstmt *s, kj_mask m)
     case KJ_TS_IF: return lower_if(lo, s, m);
     case KJ_TS_FOR: return lower_for(lo, s, m);
     case KJ_TS_WHILE: return lower_while(lo, s, m);
-    case KJ_TS_BREAK: return leave(lo, NULL, false, m);
-    case KJ_TS_CONTINUE: return leave(lo, NULL, true, m);
-    case KJ_TS_LEAVE: kj_alive_leave(lo, s->u.leave, m); return leave(lo, s->u.leave, false, m);
+    case KJ_TS_BREAK: return kj_leave(lo, NULL, false, m);
+    case KJ_TS_CONTINUE: return kj_leave(lo, NULL, true, m);
+    case KJ_TS_LEAVE: kj_alive_leave(lo, s->u.leave, m); return kj_leave(lo, s->u.leave, false, m);
     case KJ_TS_INLINE: return kj_lower_inline(lo, s->u.block, m);
     case KJ_TS_BARRIER: /* of a block's code: between regions */
         if (lo->target->barrier)
@@ -604,7 +532,7 @@ static kj_mask lower_stmt(kj_lower *lo, const kj_tstmt *s, kj_mask m)
     return m;
 }
 
-kj_mask kj_lower_stmts(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask m)
+static kj_mask lower_list(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask m)
 {
     KJ_REQUIRE(m.kind != KJ_SOME || ((m.t.rows == 1 || m.t.rows == lo->rows) &&
                                      (m.t.lanes == 1 || m.t.lanes == lo->lanes)));
@@ -615,9 +543,16 @@ kj_mask kj_lower_stmts(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_
             continue;
         }
         kj_mask after = lower_stmt(lo, s, m);
-        if (after.kind == KJ_SOME && s->next != end && loses(s, s->next, false))
+        if (after.kind == KJ_SOME && s->next != end && kj_loses(s, s->next, false))
             return lower_rest(lo, s->next, end, m, after);
         m = after;
     }
+    return m;
+}
+
+kj_mask kj_lower_stmts(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask m)
+{
+    m = lower_list(lo, s, end, m);
+    kj_parts_end(lo);
     return m;
 }

@@ -49,7 +49,7 @@ LLVMValueRef kj_shuffled(kj_lower *lo, LLVMValueRef a, LLVMValueRef b, const int
 
 LLVMValueRef kj_joined(kj_lower *lo, LLVMValueRef a, LLVMValueRef b, int lanes)
 {
-    int places[2 * KJ_MAX_LANES];
+    int places[4 * KJ_MAX_LANES];
     for (int l = 0; l < 2 * lanes; l++)
         places[l] = l;
     return kj_shuffled(lo, a, b, places, 2 * lanes);

@@ -58,16 +58,21 @@ typedef struct kj_mask {
     kj_tile t;
 } kj_mask;
 
+typedef struct kj_counter kj_counter; /* gang/counter.c */
+typedef struct kj_waiting kj_waiting; /* gang/parts.c */
+
 /* Where a variable lives inside the gang's code: allocas that LLVM turns into registers. */
 typedef struct kj_slot {
     LLVMValueRef at[KJ_MAX_ROWS];
     uint8_t rows, lanes;
     bool known; /* `tile` is its value for good (an immutable variable) */
+    bool begun; /* `tile` is its value so far */
     kj_tile tile;
-    kj_mask since; /* the threads that ran where it was declared */
+    kj_mask since;       /* the threads that ran where it was declared */
+    kj_counter *counter; /* in a loop that it counts: its value there; or NULL */
 } kj_slot;
 
-typedef struct kj_exit kj_exit;   /* gang/stmt.c */
+typedef struct kj_exit kj_exit;   /* gang/exit.c */
 typedef struct kj_level kj_level; /* block/block.c */
 typedef struct kj_kept kj_kept;   /* block/grid.c */
 typedef struct kj_told kj_told;   /* gang/fault.c */
@@ -170,6 +175,7 @@ struct kj_lower {
     kj_slot *slots;       /* by variable id; of this gang's code */
     LLVMValueRef *locals; /* storage of local arrays that one region uses, by root id */
     kj_exit *exits;
+    kj_waiting *parts;                /* stores that wait for others; or NULL */
     bool twin;                        /* inside one of two copies of a statement */
     const struct kj_hoisted *hoisted; /* checks that a loop around has made already; or NULL */
     bool masks_cost;                  /* masked accesses are slower than plain ones */
@@ -183,6 +189,7 @@ struct kj_lower {
     int divisions;         /* of vectors of 64 bits, so far */
     int branching;         /* gathers and scatters that LLVM makes branches of, so far */
     int uncertain;         /* rows whose lanes are looked at, so far */
+    int choices;           /* rows whose elements are chosen among a few, so far */
     int running;           /* rows accessed a running lane after the other, so far */
 
     /* the block */

@@ -57,24 +57,21 @@ static local_place place_local(kj_lower *lo, const kj_tarray *root)
 
 /* Turns an element offset within a local array into one within its storage, for all of the gang's
  * threads. */
-static kj_tile local_offset(kj_lower *lo, const kj_tarray *root, kj_tile offset, LLVMValueRef *base)
+void kj_local_of_gang(kj_lower *lo, const kj_tarray *root, kj_access *a)
 {
     local_place p = place_local(lo, root);
-    *base = p.base;
-    kj_tile scaled = kj_tile_binary(lo, KJ_OP_MUL, offset, kj_tile_int(lo, p.pitch));
+    a->base = p.base;
+    a->own_count = root->of ? 0 : root->static_count;
+    a->own_pitch = p.pitch;
+    kj_tile scaled = kj_tile_binary(lo, KJ_OP_MUL, a->offset, kj_tile_int(lo, p.pitch));
     kj_tile own = kj_tile_like(KJ_I64, lo->rows, lo->lanes);
     for (int r = 0; r < lo->rows; r++)
-        own.v[r] = LLVMBuildAdd(lo->b, p.start, kj_i64(lo, r * p.width), "");
+        own.v[r] = a->own_start[r] = LLVMBuildAdd(lo->b, p.start, kj_i64(lo, r * p.width), "");
     if (lo->lanes > 1) {
         own.form = KJ_LINEAR;
         own.stride = 1;
     }
-    return kj_tile_binary(lo, KJ_OP_ADD, scaled, own);
-}
-
-void kj_local_of_gang(kj_lower *lo, const kj_tarray *root, kj_access *a)
-{
-    a->offset = local_offset(lo, root, a->offset, &a->base);
+    a->offset = kj_tile_binary(lo, KJ_OP_ADD, scaled, own);
 }
 
 void kj_local_of_thread(kj_lower *lo, const kj_tarray *root, kj_access *a)
@@ -200,6 +197,23 @@ void kj_store_access(kj_lower *lo, const kj_access *a, kj_tile v, kj_mask m)
             kj_store_row(lo, a, r, kj_tile_vector(lo, v, r, a->offset.lanes), m);
         else
             store_scalar(lo, a, r, v, m, m.kind == KJ_ALL || rows == 1);
+    }
+}
+
+void kj_store_parts(kj_lower *lo, const kj_access *a, kj_tile *v, kj_mask m)
+{
+    int rows = a->offset.rows;
+    for (int k = 0; k < a->group; k++) {
+        v[k] = kj_tile_wide(lo, a->type == KJ_BOOL ? kj_tile_convert(lo, v[k], KJ_U8) : v[k]);
+        rows = v[k].rows > rows ? v[k].rows : rows;
+    }
+    if (rows == 1)
+        m = kj_mask_reduce(lo, m, 1, a->offset.lanes);
+    for (int r = 0; r < rows; r++) {
+        LLVMValueRef parts[4];
+        for (int k = 0; k < a->group; k++)
+            parts[k] = kj_tile_vector(lo, v[k], r, a->offset.lanes);
+        kj_store_group_row(lo, a, r, parts, m);
     }
 }
 

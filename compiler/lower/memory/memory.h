@@ -17,13 +17,19 @@ typedef struct kj_access {
     bool constant; /* nothing changes the array */
     LLVMValueRef base;
     kj_tile offset;
-    kj_tile own;       /* of a local array, where it is watched: the offset within the thread's */
+    kj_tile own; /* of a local array: the offset within the thread's */
+    int64_t
+        own_count; /* and of a gang's how many scalars one has, 0 of elements that are several; */
+    int64_t own_pitch;                   /* how far apart those are, */
+    LLVMValueRef own_start[KJ_MAX_ROWS]; /* and where the first ones of a row are */
     int group, part;   /* lanes are neighbouring elements of `group` scalars; 0: they are not */
     const char *cache; /* of a GPU's global memory: kj_tarray.cache */
     bool again;        /* others write it meanwhile: fetched each time */
 } kj_access;
 kj_tile kj_load_access(kj_lower *lo, const kj_access *a, kj_mask m);
 void kj_store_access(kj_lower *lo, const kj_access *a, kj_tile v, kj_mask m);
+/* Of an access with a group, any part's: all parts, by number. */
+void kj_store_parts(kj_lower *lo, const kj_access *a, kj_tile *v, kj_mask m);
 /* The place of an access to a local array, whose offset is within it: of a gang, whose threads' arrays
  * lie element by element, and of a thread alone. */
 void kj_local_of_gang(kj_lower *lo, const kj_tarray *root, kj_access *a);
@@ -53,8 +59,23 @@ void kj_store_unit(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj
 /* Of one whose lanes are anywhere. */
 LLVMValueRef kj_load_apart(kj_lower *lo, const kj_access *a, int row, kj_mask m);
 void kj_store_apart(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj_mask m);
+/* kj_store_group, where masks of bytes are dear only of rows that are not full. */
+void kj_store_group_row(kj_lower *lo, const kj_access *a, int row, const LLVMValueRef *parts,
+                        kj_mask m);
 /* A mask of lanes as the bits of an i64. */
 LLVMValueRef kj_mask_bits(kj_lower *lo, LLVMValueRef mask, int lanes);
+
+/* ---- own.c ---- */
+
+/* Is it the same element of all threads' own arrays? And a row of those, some of whose threads run. */
+bool kj_is_own(const kj_access *a);
+LLVMValueRef kj_load_own(kj_lower *lo, const kj_access *a, LLVMTypeRef type, LLVMValueRef at);
+void kj_store_own(kj_lower *lo, const kj_access *a, LLVMValueRef v, LLVMValueRef at,
+                  LLVMValueRef mask);
+/* Is it one of a few elements, whose numbers differ? And a row of such. */
+bool kj_is_chosen(kj_lower *lo, const kj_access *a);
+LLVMValueRef kj_load_chosen(kj_lower *lo, const kj_access *a, int row);
+void kj_store_chosen(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj_mask m);
 
 /* ---- row.c ---- */
 

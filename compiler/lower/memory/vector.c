@@ -301,8 +301,8 @@ static void store_masked_small(kj_lower *lo, LLVMValueRef v, LLVMValueRef at, LL
 }
 
 /* Also words are stored faster without a mask. */
-static void store_running(kj_lower *lo, LLVMValueRef v, LLVMValueRef at, LLVMValueRef mask,
-                          const kj_access *a)
+static void store_running(kj_lower *lo, const kj_access *a, LLVMValueRef v, LLVMValueRef at,
+                          LLVMValueRef mask)
 {
     int lanes = a->offset.lanes, size = kj_types[a->type].size;
     row_branch r = branch_full(lo, mask, lanes);
@@ -366,7 +366,9 @@ LLVMValueRef kj_load_unit(kj_lower *lo, const kj_access *a, int row, LLVMTypeRef
     int lanes = a->offset.lanes, size = kj_types[a->type].size;
     LLVMValueRef at = row_start(lo, a, a->offset.v[a->offset.rows == 1 ? 0 : row]);
     LLVMValueRef mask = unit_mask(lo, a, row, m), v;
-    if (!mask) {
+    if (mask && kj_is_own(a)) {
+        v = kj_load_own(lo, a, type, at);
+    } else if (!mask) {
         v = kj_alias_mark(lo, LLVMBuildLoad2(lo->b, type, at, ""), a->scope);
         LLVMSetAlignment(v, (unsigned)size);
     } else if (!is_masked(lo, size)) {
@@ -385,7 +387,7 @@ void kj_store_unit(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj
     LLVMValueRef mask = unit_mask(lo, a, row, m);
     v = a->offset.stride < 0 ? reversed(lo, v, a->offset.lanes) : v;
     if (mask) {
-        store_running(lo, v, at, mask, a);
+        (kj_is_own(a) ? kj_store_own : store_running)(lo, a, v, at, mask);
         return;
     }
     LLVMValueRef store = kj_alias_mark(lo, LLVMBuildStore(lo->b, v, at), a->scope);
@@ -575,4 +577,37 @@ void kj_store_apart(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, k
         LLVMBuildBr(lo->b, r.done);
         LLVMPositionBuilderAtEnd(lo->b, r.done);
     }
+}
+
+/* Bytes and half words of some threads' elements: masked, or part by part. */
+static void store_group_some(kj_lower *lo, const kj_access *a, int row, const LLVMValueRef *parts,
+                             kj_mask m)
+{
+    if (lo->vector > 8) {
+        kj_store_group(lo, a, row, parts, m);
+        return;
+    }
+    kj_access one = *a;
+    for (int k = 0; k < a->group; k++) {
+        kj_tile by = kj_tile_int(lo, k - a->part);
+        one.offset = kj_tile_binary(lo, KJ_OP_ADD, a->offset, by);
+        store_anywhere(lo, &one, row, parts[k], m);
+    }
+}
+
+void kj_store_group_row(kj_lower *lo, const kj_access *a, int row, const LLVMValueRef *parts,
+                        kj_mask m)
+{
+    int lanes = a->offset.lanes;
+    if (m.kind == KJ_ALL || is_masked(lo, kj_types[a->type].size)) {
+        kj_store_group(lo, a, row, parts, m);
+        return;
+    }
+    row_branch r = branch_full(lo, kj_mask_row(lo, m, row, lanes), lanes);
+    kj_store_group(lo, a, row, parts, kj_all);
+    LLVMBuildBr(lo->b, r.done);
+    LLVMPositionBuilderAtEnd(lo->b, r.some);
+    store_group_some(lo, a, row, parts, m);
+    LLVMBuildBr(lo->b, r.done);
+    LLVMPositionBuilderAtEnd(lo->b, r.done);
 }
