@@ -170,6 +170,11 @@ static LLVMValueRef update_atomic(kj_lower *lo, kj_builtin id, kj_dtype type, LL
     return LLVMBuildBitCast(lo->b, LLVMBuildExtractValue(lo->b, pair, 0, ""), lo->types[type], "");
 }
 
+static bool is_plain(const kj_lower *lo, const kj_tarray *a, bool alone)
+{
+    return alone || (a->root->space == KJ_SHARED && lo->target->serial);
+}
+
 /* `alone`: the array is a copy that the worker alone has. */
 static LLVMValueRef update(kj_lower *lo, const kj_texpr *e, LLVMValueRef base, LLVMValueRef index,
                            LLVMValueRef a, LLVMValueRef b, bool alone)
@@ -177,7 +182,7 @@ static LLVMValueRef update(kj_lower *lo, const kj_texpr *e, LLVMValueRef base, L
     const kj_tarray *array = e->u.atomic.array;
     LLVMValueRef at = kj_lower_element(lo, array->elem, base, index);
     bool shared = array->root->space == KJ_SHARED;
-    if (alone || (shared && lo->target->serial))
+    if (is_plain(lo, array, alone))
         return update_shared(lo, e->u.atomic.id, array->elem, at, a, b);
     return update_atomic(lo, e->u.atomic.id, array->elem, at, a, b, shared);
 }
@@ -265,7 +270,7 @@ static void add_in_order(kj_lower *lo, const kj_texpr *e, LLVMValueRef base, LLV
 {
     const kj_tarray *array = e->u.atomic.array;
     LLVMValueRef at = kj_lower_element(lo, array->elem, base, index);
-    if (array->root->space == KJ_SHARED && lo->target->serial) {
+    if (is_plain(lo, array, false)) {
         LLVMValueRef old = LLVMBuildLoad2(lo->b, lo->types[array->elem], at, "");
         LLVMBuildStore(lo->b, next_of_all(lo, old, &v), at);
     } else {
@@ -354,6 +359,11 @@ static void update_running(kj_lower *lo, const each *u, LLVMValueRef bits)
 
 static void update_all(kj_lower *lo, const each *u, kj_mask m)
 {
+    const kj_tarray *array = u->e->u.atomic.array;
+    if (!is_plain(lo, array, u->alone) && needs_swap(lo, u->e->u.atomic.id, array->elem)) {
+        update_running(lo, u, running_bits(lo, m)); /* a loop each would be much code */
+        return;
+    }
     LLVMBasicBlockRef every = kj_new_block(lo, "every"), some = kj_new_block(lo, "some"),
                       done = kj_new_block(lo, "done");
     LLVMBuildCondBr(lo->b, kj_mask_full(lo, m), every, some);
