@@ -155,11 +155,20 @@ static LLVMValueRef shuffle_each(kj_lower *lo, LLVMValueRef v, unsigned bits, LL
     return LLVMBuildBitCast(lo->b, v, type, "");
 }
 
-static kj_tile lower_shuffle(kj_lower *lo, kj_builtin id, kj_tile v, kj_tile by)
+/* Of lanes that do not run, registers and scratch memory hold what anybody left: a source that is not trusted
+ * reads 0. */
+static kj_tile of_running(kj_lower *lo, kj_tile v, kj_mask m)
+{
+    if (!lo->kernel->untrusted || m.kind != KJ_SOME)
+        return v;
+    return kj_tile_select(lo, m.t, v, kj_tile_const(lo, (kj_value){.type = v.type}));
+}
+
+static kj_tile lower_shuffle(kj_lower *lo, kj_builtin id, kj_tile v, kj_tile by, kj_mask m)
 {
     if (v.lanes == 1)
         return v;
-    v = kj_tile_dense(lo, v);
+    v = kj_tile_dense(lo, of_running(lo, v, m));
     by = kj_tile_binary(lo, KJ_OP_AND, by, kj_tile_const(lo, kj_int(KJ_U32, KJ_WARP - 1)));
     by = kj_tile_dense(lo, by);
     bool one = id == KJ_BI_SHFL_SYNC && by.lanes == 1;
@@ -270,7 +279,7 @@ kj_tile kj_gang_warp(kj_lower *lo, const kj_texpr *e, const kj_tile *args, kj_ma
     case KJ_BI_SHFL_SYNC:
     case KJ_BI_SHFL_UP_SYNC:
     case KJ_BI_SHFL_DOWN_SYNC:
-    case KJ_BI_SHFL_XOR_SYNC: return lower_shuffle(lo, id, args[1], args[2]);
+    case KJ_BI_SHFL_XOR_SYNC: return lower_shuffle(lo, id, args[1], args[2], m);
     case KJ_BI_ALL_SYNC:
     case KJ_BI_ANY_SYNC:
     case KJ_BI_EQ_SYNC:
