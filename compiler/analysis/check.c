@@ -210,7 +210,7 @@ static void used(const user *u, const kj_var *v)
         wrong(c, "%s#%d is used outside of its one region", v->name, v->id);
     else if (u->region != ONCE && !kj_region_uses(c->regions, u->region, v->id))
         wrong(c, "region %d does not say that it needs %s#%d", u->region, v->name, v->id);
-    else if (p->home == KJ_HOME_BLOCK && c->deps->var[v->id] & KJ_DEP_THREAD)
+    else if (p->home == KJ_HOME_BLOCK && c->deps->var[v->id] & KJ_DEP_VARIES)
         wrong(c, "threads share %s#%d and differ about it", v->name, v->id);
     else if (p->home == KJ_HOME_REMAT && v->mutable)
         wrong(c, "%s#%d is computed again and may change", v->name, v->id);
@@ -243,15 +243,24 @@ static void used_in_expr(const user *u, const kj_texpr *e)
         written(u, e->u.inline_.result);
 }
 
+/* What each gang loads for itself is not the block's. */
+static void loaded(const user *u, const kj_var *v, const kj_texpr *e)
+{
+    check *c = u->c;
+    if (u->region != ONCE && c->regions->barrier && e && kj_loads(e, kj_is_for_all) &&
+        !(c->deps->var[v->id] & KJ_DEP_VARIES))
+        wrong(c, "each gang of region %d loads %s#%d for itself", u->region, v->name, v->id);
+}
+
 static bool visit_uses(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 {
     const user *u = ctx;
     if (e)
         used_in_expr(u, e);
     else if (s->kind == KJ_TS_DECL)
-        written(u, s->u.decl.var);
+        written(u, s->u.decl.var), loaded(u, s->u.decl.var, s->u.decl.init);
     else if (s->kind == KJ_TS_ASSIGN)
-        written(u, s->u.assign.var);
+        written(u, s->u.assign.var), loaded(u, s->u.assign.var, s->u.assign.value);
     else if (s->kind == KJ_TS_STORE)
         touched(u, s->u.store.array->root);
     else if (s->kind == KJ_TS_BARRIER)

@@ -33,9 +33,9 @@ static void put_var(dump *d, const kj_var *v)
 
 static void put_dep(dump *d, const char *what, uint8_t dep)
 {
-    static const char *const words[] = {" x", " y", " z", " atomic", " block", " again"};
+    static const char *const words[] = {" x", " y", " z", " atomic", " block", " again", " gang"};
     kj_text_puts(&d->out, what);
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < 7; i++)
         if (dep >> (i < 3 ? kj_swapped(i, d->deps->lanes) : i) & 1)
             kj_text_puts(&d->out, words[i]);
     kj_text_puts(&d->out, dep ? "" : " same");

@@ -30,6 +30,7 @@ typedef struct list {
 } list;
 
 static kj_node *cut_list(cutter *p, const kj_tstmt *s);
+static void cut_loop(cutter *p, list *l, const kj_tstmt *s);
 
 static kj_node *add(cutter *p, list *l, kj_node_kind kind, const kj_tstmt *stmt)
 {
@@ -86,48 +87,17 @@ static escape escapes_one(const cutter *p, const kj_tstmt *s)
     return escapes(p, &alone, false);
 }
 
-/* Has the expression no effect and no statements of its own? */
-static bool is_plain(const kj_texpr *e)
-{
-    if (e->kind == KJ_TE_ATOMIC || e->kind == KJ_TE_INLINE)
-        return false;
-    const kj_texpr *operands[KJ_MAX_OPERANDS];
-    for (int i = 0, n = kj_operands(e, operands); i < n; i++)
-        if (!is_plain(operands[i]))
-            return false;
-    return true;
-}
-
-/* Where threads may have returned before, what fails does so in one that has not: each computes it. */
-static bool is_uniform(const cutter *p, const kj_texpr *e)
-{
-    bool left = p->kernel->body->divergence & KJ_DEP_THREAD;
-    return is_plain(e) && !(kj_dep(p->deps, e) & KJ_DEP_THREAD) && !(left && kj_may_fail(e));
-}
-
-static bool loads(const kj_texpr *e)
-{
-    const kj_texpr *operands[KJ_MAX_OPERANDS];
-    bool any = e->kind == KJ_TE_LOAD;
-    for (int i = 0, n = kj_operands(e, operands); i < n && !any; i++)
-        any = loads(operands[i]);
-    return any;
-}
-
-/* A statement that may as well run once for the block: it only sets a uniform variable. */
 static bool is_scalar(const cutter *p, const kj_tstmt *s)
 {
-    const kj_var *v;
-    const kj_texpr *e;
-    if (s->kind == KJ_TS_DECL)
-        v = s->u.decl.var, e = s->u.decl.init;
-    else if (s->kind == KJ_TS_ASSIGN)
-        v = s->u.assign.var, e = s->u.assign.value;
+    return kj_runs_once(p->kernel, p->deps, s);
+}
+
+static void cut_once(cutter *p, list *l, const kj_tstmt *s)
+{
+    if (s->kind == KJ_TS_FOR)
+        cut_loop(p, l, s);
     else
-        return false;
-    if (e && p->kernel->checks & KJ_CHECKS_WATCHED && loads(e)) /* each thread does: that is told */
-        return false;
-    return !(p->deps->var[v->id] & KJ_DEP_THREAD) && (!e || is_uniform(p, e));
+        add(p, l, KJ_N_SCALAR, s);
 }
 
 /* The statements [s, end) as a region; what sets uniform variables at either end of it runs once,
@@ -135,7 +105,7 @@ static bool is_scalar(const cutter *p, const kj_tstmt *s)
 static void flush(cutter *p, list *l, const kj_tstmt *s, const kj_tstmt *end)
 {
     while (s != end && is_scalar(p, s) && !p->regions->fused) {
-        add(p, l, KJ_N_SCALAR, s);
+        cut_once(p, l, s);
         s = s->next;
     }
     const kj_tstmt *stop = s; /* after the last statement that needs the threads */
@@ -153,7 +123,7 @@ static void flush(cutter *p, list *l, const kj_tstmt *s, const kj_tstmt *end)
         s = stop;
     }
     for (; s != end; s = s->next)
-        add(p, l, KJ_N_SCALAR, s);
+        cut_once(p, l, s);
 }
 
 /* Each thread evaluates what s does itself. */
@@ -173,7 +143,7 @@ static void cut_barrier(cutter *p, list *l, const kj_tstmt *s)
 static void cut_if(cutter *p, list *l, const kj_tstmt *s)
 {
     kj_node *n = add(p, l, KJ_N_IF, s);
-    n->divergent = !is_uniform(p, s->u.if_.test);
+    n->divergent = !kj_asks_once(p->kernel, p->deps, s);
     if (n->divergent)
         evaluate(p, n);
     n->yes = cut_list(p, s->u.if_.yes);
@@ -183,11 +153,7 @@ static void cut_if(cutter *p, list *l, const kj_tstmt *s)
 static void cut_loop(cutter *p, list *l, const kj_tstmt *s)
 {
     kj_node *n = add(p, l, KJ_N_LOOP, s);
-    bool uniform = s->kind == KJ_TS_FOR
-                       ? is_uniform(p, s->u.for_.start) && is_uniform(p, s->u.for_.stop) &&
-                             is_uniform(p, s->u.for_.step)
-                       : is_uniform(p, s->u.while_.test);
-    n->divergent = !uniform || (s->divergence & KJ_DEP_THREAD);
+    n->divergent = !kj_asks_once(p->kernel, p->deps, s) || (s->divergence & KJ_DEP_VARIES);
     if (n->divergent)
         evaluate(p, n);
     target t = {.up = p->targets, .of = s, .loop = true, .divergent = n->divergent};
@@ -198,7 +164,7 @@ static void cut_loop(cutter *p, list *l, const kj_tstmt *s)
 
 static kj_node *cut_block(cutter *p, const kj_tblock *b)
 {
-    target t = {.up = p->targets, .of = b, .divergent = b->divergence & KJ_DEP_THREAD};
+    target t = {.up = p->targets, .of = b, .divergent = b->divergence & KJ_DEP_VARIES};
     p->targets = &t;
     kj_node *body = cut_list(p, b->body);
     p->targets = t.up;
@@ -222,7 +188,7 @@ static kj_node *cut_list(cutter *p, const kj_tstmt *s)
         case KJ_TS_WHILE: cut_loop(p, &l, s); break;
         case KJ_TS_INLINE: {
             kj_node *n = add(p, &l, KJ_N_INLINE, s);
-            n->divergent = s->u.block->divergence & KJ_DEP_THREAD;
+            n->divergent = s->u.block->divergence & KJ_DEP_VARIES;
             n->yes = cut_block(p, s->u.block);
             break;
         }
@@ -382,7 +348,7 @@ static bool can_repeat(const cutter *p, const kj_texpr *e, int budget)
             return true;
         if (v->mutable)
             return false;
-        if (!(p->deps->var[v->id] & KJ_DEP_THREAD))
+        if (!(p->deps->var[v->id] & KJ_DEP_VARIES))
             return true;
         return place->init && can_repeat(p, place->init, budget - 1);
     }
@@ -413,14 +379,14 @@ static void need(cutter *p, int region, const kj_texpr *e)
         return;
     const kj_place *place = &p->regions->places[e->u.var->id];
     use_var(p, region, e->u.var);
-    if (place->init && p->deps->var[e->u.var->id] & KJ_DEP_THREAD)
+    if (place->init && p->deps->var[e->u.var->id] & KJ_DEP_VARIES)
         need(p, region, place->init);
 }
 
 static bool is_remat(const cutter *p, const kj_place *place)
 {
     return place->var && place->region < 0 && place->var->param < 0 && !place->var->mutable &&
-           place->init && (p->deps->var[place->var->id] & KJ_DEP_THREAD) &&
+           place->init && (p->deps->var[place->var->id] & KJ_DEP_VARIES) &&
            can_repeat(p, place->init, 12);
 }
 
@@ -435,7 +401,7 @@ static void give_homes(cutter *p, int nvars)
         kj_place *place = &p->regions->places[v];
         if (!place->var || place->region >= 0)
             place->home = KJ_HOME_GANG;
-        else if (!(p->deps->var[v] & KJ_DEP_THREAD))
+        else if (!(p->deps->var[v] & KJ_DEP_VARIES))
             place->home = KJ_HOME_BLOCK;
         else
             place->home = is_remat(p, place) ? KJ_HOME_REMAT : KJ_HOME_THREAD;

@@ -19,22 +19,27 @@ typedef struct frame {
     uint8_t own;     /* what that depends on, leaving aside */
     uint8_t left;    /* of a block: that of those who have left it so far, in this walk */
     kj_span leaving; /* and where they did */
+    bool parted;     /* each thread evaluates what decides */
 } frame;
 
 typedef struct walk {
     kj_deps *deps;
     int *depth; /* of each variable's declaration, by id */
     kj_arena *arena;
+    const kj_tkernel *kernel;
     const kj_tkernel *cut; /* where what is being walked may hold regions that wait; or NULL */
+    bool parted;           /* the block is cut into regions (regions.h) */
+    bool level;            /* what is being walked is around them */
+    bool once;             /* what is being walked is evaluated once for the block */
+    bool moves;            /* all is known: declarations go in front of their region */
     bool disjoint;
     bool apart; /* what is being walked runs thread after thread, as it waits for others */
-    bool spins; /* something does */
     bool changed;
     kj_diag *diag; /* for grid_sync(); NULL in walks that only collect */
 } walk;
 
 static uint8_t walk_expr(walk *w, const kj_texpr *e, frame *f);
-static void walk_stmts(walk *w, kj_tstmt *s, frame *f);
+static void walk_stmts(walk *w, kj_tstmt **list, frame *f);
 
 static frame enter(frame *up, uint8_t dep, kj_span span)
 {
@@ -49,17 +54,26 @@ static void join(walk *w, uint8_t *to, uint8_t dep)
     }
 }
 
+/* What a gang's threads share they have each for themselves between regions, and gangs read it of any. Where
+ * threads run one after the other only those have it that came there. */
+static void set(walk *w, const kj_var *v, uint8_t dep)
+{
+    uint8_t *to = &w->deps->var[v->id];
+    bool own = w->apart && (*to | dep) & KJ_DEP_VARIES;
+    join(w, to, dep | (own ? KJ_DEP_THREAD : 0));
+}
+
 static void declare(walk *w, const kj_var *v, uint8_t dep, const frame *f)
 {
     w->depth[v->id] = f ? f->depth : 0;
-    join(w, &w->deps->var[v->id], dep);
+    set(w, v, dep);
 }
 
 static void assign(walk *w, const kj_var *v, uint8_t dep, const frame *f)
 {
     for (; f && f->depth > w->depth[v->id]; f = f->up)
         dep |= f->dep;
-    join(w, &w->deps->var[v->id], dep);
+    set(w, v, dep);
 }
 
 /* What decides whether a statement here runs. */
@@ -93,7 +107,16 @@ static void walk_block(walk *w, kj_tblock *b, frame *up)
     f.own = 0;
     f.target = b;
     f.divergence = &b->divergence;
-    walk_stmts(w, b->body, &f);
+    walk_stmts(w, &b->body, &f);
+}
+
+/* A block in an expression. */
+static void walk_called(walk *w, kj_tblock *b, frame *up)
+{
+    bool level = w->level;
+    w->level = false;
+    walk_block(w, b, up);
+    w->level = level;
 }
 
 static uint8_t walk_place(walk *w, const kj_tarray *a, kj_texpr *const *index, frame *f)
@@ -120,12 +143,16 @@ static uint8_t element_dep(const kj_deps *deps, const kj_tarray *a, uint8_t inde
     return held | (a->root->space == KJ_LOCAL ? KJ_DEP_THREAD : index);
 }
 
-/* Under a lock each thread finds what the one before has left. */
+/* Under a lock each thread finds what the one before has left; and a gang what those before, or other blocks,
+ * launches and the host have stored since the last one looked. */
 static uint8_t load_dep(const walk *w, const kj_tarray *a, uint8_t index)
 {
-    bool others = a->root->space == KJ_GLOBAL || a->root->space == KJ_SHARED;
-    bool changes = w->apart && others && (a->root->written || !w->disjoint);
-    return element_dep(w->deps, a, index) | (changes ? KJ_DEP_THREAD : 0);
+    uint8_t changes = 0;
+    if (kj_is_for_all(a) && w->parted && !w->once && !(index & KJ_DEP_THREAD))
+        changes = w->apart ? KJ_DEP_THREAD : KJ_DEP_GANG;
+    else if (kj_is_for_all(a) && w->apart && (a->root->written || !w->disjoint))
+        changes = KJ_DEP_THREAD;
+    return element_dep(w->deps, a, index) | changes;
 }
 
 static uint8_t index_dep(const kj_deps *deps, const kj_texpr *e)
@@ -181,8 +208,8 @@ static uint8_t walk_expr(walk *w, const kj_texpr *e, frame *f)
         return KJ_DEP_THREAD | KJ_DEP_ATOMIC;
     case KJ_TE_INLINE:
         declare(w, e->u.inline_.result, 0, f);
-        walk_block(w, e->u.inline_.block, f);
-        join(w, &w->deps->var[e->u.inline_.result->id], e->u.inline_.block->divergence);
+        walk_called(w, e->u.inline_.block, f);
+        set(w, e->u.inline_.result, e->u.inline_.block->divergence);
         return w->deps->var[e->u.inline_.result->id];
     default: return walk_operands(w, e, f);
     }
@@ -203,12 +230,13 @@ static void walk_loop(walk *w, kj_tstmt *s, frame *up)
     f.target = s;
     f.divergence = &s->divergence;
     f.loop = true;
+    f.parted = !w->once;
     if (s->kind == KJ_TS_WHILE)
         own = walk_expr(w, s->u.while_.test, &f);
     join(w, &s->divergence, own);
     f.own = own;
     f.dep = s->divergence;
-    walk_stmts(w, s->kind == KJ_TS_FOR ? s->u.for_.body : s->u.while_.body, &f);
+    walk_stmts(w, s->kind == KJ_TS_FOR ? &s->u.for_.body : &s->u.while_.body, &f);
 }
 
 /* ---- Barriers of the grid ---- */
@@ -259,8 +287,8 @@ static void walk_stmt(walk *w, kj_tstmt *s, frame *f)
     case KJ_TS_EXPR: walk_expr(w, s->u.expr, f); break;
     case KJ_TS_IF: {
         frame arm = enter(f, walk_expr(w, s->u.if_.test, f), s->u.if_.test->span);
-        walk_stmts(w, s->u.if_.yes, &arm);
-        walk_stmts(w, s->u.if_.no, &arm);
+        walk_stmts(w, &s->u.if_.yes, &arm);
+        walk_stmts(w, &s->u.if_.no, &arm);
         break;
     }
     case KJ_TS_FOR:
@@ -290,6 +318,114 @@ static void walk_stmt(walk *w, kj_tstmt *s, frame *f)
     }
 }
 
+/* ---- What runs once for the block ---- */
+
+static bool is_shared(const kj_tarray *a)
+{
+    return a->root->space == KJ_SHARED;
+}
+
+/* Do all threads leave a construct around regions together from these statements? */
+static bool jump(const kj_tstmt *s, const frame *f, bool in_loop)
+{
+    const void *target = s->kind == KJ_TS_LEAVE ? s->u.leave : NULL;
+    switch (s->kind) {
+    case KJ_TS_BREAK:
+    case KJ_TS_CONTINUE:
+        if (in_loop)
+            return false;
+        break;
+    case KJ_TS_LEAVE: break;
+    case KJ_TS_IF:
+        for (const kj_tstmt *t = s->u.if_.yes; t; t = t->next)
+            if (jump(t, f, in_loop))
+                return true;
+        for (const kj_tstmt *t = s->u.if_.no; t; t = t->next)
+            if (jump(t, f, in_loop))
+                return true;
+        return false;
+    case KJ_TS_FOR:
+    case KJ_TS_WHILE:
+        for (const kj_tstmt *t = s->kind == KJ_TS_FOR ? s->u.for_.body : s->u.while_.body; t;
+             t = t->next)
+            if (jump(t, f, true))
+                return true;
+        return false;
+    default: return false;
+    }
+    while (f && !(target ? f->target == target : f->loop))
+        f = f->up;
+    return f && !f->parted && !(*f->divergence & KJ_DEP_VARIES);
+}
+
+/* Does it stand between regions? */
+static bool splits(const kj_tstmt *s, const frame *f)
+{
+    return s->barrier || jump(s, f, false);
+}
+
+/* The statements of a region, as they are walked: what sets common variables at either end of it runs once. */
+typedef struct region {
+    kj_tstmt **front; /* behind those that do at its beginning; NULL: what follows stays behind */
+    const kj_tstmt *tail; /* the first of those that do at its end */
+    bool passed;          /* some could wait */
+    bool behind;          /* the tail has come */
+} region;
+
+static region open_region(const walk *w, kj_tstmt **list, const frame *f)
+{
+    region r = {.front = list, .tail = *list};
+    for (const kj_tstmt *s = *list; s && !splits(s, f); s = s->next)
+        if (!kj_runs_once(w->kernel, w->deps, s))
+            r.tail = s->next;
+    return r;
+}
+
+/* In front of its region goes what loads, behind what it may be made of. Gives the place of what follows it. */
+static kj_tstmt **move(const walk *w, region *r, const kj_tstmt *s)
+{
+    kj_tstmt **at = r->front;
+    for (bool done = false; !done;) {
+        kj_tstmt *t = *at;
+        done = t == s;
+        if (!done && (t->kind != KJ_TS_DECL || !kj_runs_once(w->kernel, w->deps, t))) {
+            at = &t->next;
+            continue;
+        }
+        bool first = at == r->front;
+        *at = t->next;
+        t->next = *r->front;
+        *r->front = t;
+        r->front = &t->next;
+        at = first ? r->front : at;
+    }
+    return at;
+}
+
+/* Is the statement at `**at` evaluated once? Then it may be put in front of its region. */
+static bool sets_once(const walk *w, region *r, kj_tstmt ***at)
+{
+    kj_tstmt *s = **at;
+    bool common = kj_runs_once(w->kernel, w->deps, s);
+    r->behind |= s == r->tail;
+    if (r->behind || !r->front)
+        return r->behind && common;
+    if (common && !r->passed) {
+        r->front = &s->next;
+        return true;
+    }
+    const kj_texpr *init = s->kind == KJ_TS_DECL ? s->u.decl.init : NULL;
+    if (common && s->kind == KJ_TS_DECL && !(init && kj_loads(init, is_shared))) {
+        if (w->moves && init && kj_loads(init, NULL))
+            *at = move(w, r, s);
+        return true;
+    }
+    r->passed = true;
+    if (!kj_can_wait(s))
+        r->front = NULL;
+    return false;
+}
+
 /* Does the region that begins there wait for others, or what a statement around a barrier evaluates? */
 static bool waits(const walk *w, const kj_tstmt *s)
 {
@@ -300,40 +436,40 @@ static bool waits(const walk *w, const kj_tstmt *s)
                     : kj_find_spin(w->arena, w->cut, s, end);
 }
 
-static void walk_stmts(walk *w, kj_tstmt *s, frame *f)
+static void walk_stmts(walk *w, kj_tstmt **list, frame *f)
 {
     const kj_tkernel *cut = w->cut;
-    bool apart = w->apart, begins = true;
-    for (; s; s = s->next) {
+    bool apart = w->apart, level = w->level, once = w->once, begins = true, opens = true;
+    region r = {.front = NULL};
+    for (kj_tstmt **at = list; *at;) {
+        kj_tstmt *s = *at;
         if (cut && (begins || s->barrier))
             w->apart = apart || waits(w, s);
         begins = s->barrier;
-        w->spins |= w->apart;
         w->cut = s->barrier ? cut : NULL; /* regions have none within */
+        w->level = level && splits(s, f);
+        if (level && opens)
+            r = open_region(w, at, f);
+        opens = w->level;
+        if (level)
+            w->once = w->level ? kj_asks_once(w->kernel, w->deps, s) : sets_once(w, &r, &at);
         walk_stmt(w, s, f);
         w->cut = cut;
+        if (*at == s)
+            at = &s->next;
     }
     w->apart = apart;
+    w->level = level;
+    w->once = once;
 }
 
 static void walk_kernel(walk *w, const kj_tkernel *kernel)
 {
     do {
         w->changed = false;
+        w->level = w->parted;
         walk_block(w, kernel->body, NULL);
     } while (w->changed);
-}
-
-/* Between regions a value that threads share is each one's own, and stored only by those that run. Gangs may
- * read it of any; where some regions run thread after thread that will not do. */
-static void part_threads(walk *w, const kj_tkernel *kernel)
-{
-    w->cut = kernel;
-    walk_kernel(w, kernel);
-    for (int v = 0; v < kernel->nvars && w->spins; v++)
-        if (w->deps->var[v] & KJ_DEP_THREAD)
-            w->deps->var[v] |= KJ_DEP_THREAD;
-    walk_kernel(w, kernel);
 }
 
 static kj_deps *analyse(kj_arena *arena, const kj_tkernel *kernel, kj_diag *diag)
@@ -346,13 +482,15 @@ static kj_deps *analyse(kj_arena *arena, const kj_tkernel *kernel, kj_diag *diag
     bool along_x = kernel->block[0] > 0 && kernel->block[0] % KJ_WARP == 0;
     deps->lane = along_x ? KJ_DEP_X : KJ_DEP_THREAD;
     walk w = {.deps = deps, .depth = KJ_NEW_ARRAY(arena, int, n), .arena = arena};
+    w.kernel = kernel;
     w.disjoint = kernel->disjoint;
+    w.parted = kernel->body->barrier && !diag;
+    w.cut = w.parted && kj_may_spin(arena, kernel) ? kernel : NULL;
     walk_kernel(&w, kernel);
     w.diag = diag;
-    if (diag)
+    w.moves = w.parted;
+    if (w.diag || w.moves)
         walk_kernel(&w, kernel);
-    else if (kernel->body->barrier && kj_may_spin(arena, kernel))
-        part_threads(&w, kernel);
     return deps;
 }
 

@@ -4,10 +4,12 @@
  * value that is the same for the whole block. Control counts: a variable assigned under a condition
  * takes the condition's dependence, one assigned in a loop that threads leave at different times
  * takes that of the exits. Barrier placement, scalar or vector code, branch or mask are all decided
- * from these sets. A load from an address is as uniform as the address: threads that could see
- * different values there would race, but where they run one after the other, as under a lock
- * (spin.c): there it is each thread's own. What an operation of a warp gives depends on which threads
- * there are and run: it may vary along all axes. What a barrier gives is the whole block's.
+ * from these sets. A load from an address is as uniform as the address as long as it is one load: a gang's
+ * threads make it together, and what runs once for the block has the block's. But the gangs of a region make it
+ * one after the other, and what others store between them is no fault of the kernel's: between gangs it may
+ * differ (KJ_DEP_GANG), and where threads run one after the other, as under a lock (spin.c), between them.
+ * What an operation of a warp gives depends on which threads there are and run: it may vary along all
+ * axes. What a barrier gives is the whole block's.
  *
  * What is the same for a block may differ between blocks; the same rules say what does not.
  *
@@ -27,6 +29,8 @@ enum {
         8, /* may depend on what an atomic gives, or a load that sees others' stores (spin.c) */
     KJ_DEP_BLOCK = 16, /* the same for a block's threads, but not for all blocks */
     KJ_DEP_AGAIN = 32, /* may depend on a load that sees others' stores, so on when it is made */
+    KJ_DEP_GANG = 64,  /* the same for a gang's threads, but not for all of the block's gangs */
+    KJ_DEP_VARIES = KJ_DEP_THREAD | KJ_DEP_GANG, /* not the same for all of a block's threads */
 };
 
 typedef struct kj_deps {
@@ -43,7 +47,8 @@ int kj_choose_lanes(kj_arena *arena, const kj_tkernel *kernel);
 /* Which parameters are only counted in (tally.c). */
 void kj_find_tallies(kj_arena *arena, kj_tkernel *kernel);
 
-/* Also fills the `divergence` of every loop (its trip count and exits) and tblock (its leaves). */
+/* Also fills the `divergence` of every loop (its trip count and exits) and tblock (its leaves), and puts
+ * declarations of what is the block's in front of their region, where nothing keeps them. */
 kj_deps *kj_uniform(kj_arena *arena, const kj_tkernel *kernel);
 
 /* An error for each grid_sync() that not all threads of the grid come to together. */
@@ -52,12 +57,31 @@ void kj_check_grid(kj_arena *arena, kj_diag *diag, const kj_tkernel *kernel);
 /* Does a load of it see what other threads store, each time? */
 bool kj_is_fetched_again(const kj_tarray *a);
 
-/* The dependence of an expression. */
+/* The dependence of an expression; of one that loads, where it is evaluated once. */
 uint8_t kj_dep(const kj_deps *deps, const kj_texpr *e);
 
 /* Of the accesses that are told of (KJ_CHECKS_WATCHED), by site: KJ_WATCH_SAME and so on of stores, KJ_WATCH_GUESS of
  * loads (stored.c). */
 const uint16_t *kj_stored_alike(kj_arena *arena, const kj_tkernel *kernel, const kj_deps *deps);
+
+/* ---- What runs once for the block (once.c) ---- */
+
+/* May it as well be evaluated once for the block? */
+bool kj_is_common(const kj_tkernel *kernel, const kj_deps *deps, const kj_texpr *e);
+/* Is what a construct around regions evaluates itself, evaluated once? */
+bool kj_asks_once(const kj_tkernel *kernel, const kj_deps *deps, const kj_tstmt *s);
+/* May the statement run once, at an end of a region: does it only set what the block has in common? */
+bool kj_runs_once(const kj_tkernel *kernel, const kj_deps *deps, const kj_tstmt *s);
+/* May what loads be evaluated before it, too? */
+bool kj_can_wait(const kj_tstmt *s);
+/* Does it load from such an array; NULL: from any? */
+bool kj_loads(const kj_texpr *e, bool (*which)(const kj_tarray *a));
+
+/* Do others, too, store to it? */
+static inline bool kj_is_for_all(const kj_tarray *a)
+{
+    return a->root->space == KJ_GLOBAL || a->root->space == KJ_SHARED;
+}
 
 /* The sets as text, for --emit=uniform. */
 const char *kj_uniform_dump(kj_arena *arena, const kj_source *source, const kj_tkernel *kernel,

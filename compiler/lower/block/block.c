@@ -469,7 +469,7 @@ void kj_lower_regions(kj_lower *lo, LLVMBasicBlockRef done)
     lo->rows = lo->lanes = 1;
     lo->slots = lo->home;
     if (lo->regions->barrier) {
-        lower_body(lo, lo->regions->body, body, body->divergence & KJ_DEP_THREAD, done);
+        lower_body(lo, lo->regions->body, body, body->divergence & KJ_DEP_VARIES, done);
     } else {
         lower_nodes(lo, lo->regions->body);
         go_on(lo, done);
