@@ -127,9 +127,12 @@ static uint64_t place_of(const kj_object *o, const Elf64_Sym *s)
 
 uint64_t kj_object_symbol(const kj_object *o, const char *name)
 {
-    for (size_t i = 0; i < o->nsymbols; i++)
-        if (o->symbols[i].st_shndx != SHN_UNDEF && strcmp(name_of(o, &o->symbols[i]), name) == 0)
-            return place_of(o, &o->symbols[i]);
+    for (size_t i = 0; i < o->nsymbols; i++) {
+        const Elf64_Sym *s = &o->symbols[i];
+        bool named = s->st_shndx != SHN_UNDEF && ELF64_ST_TYPE(s->st_info) != STT_SECTION;
+        if (named && strcmp(name_of(o, s), name) == 0)
+            return place_of(o, s);
+    }
     return UINT64_MAX;
 }
 
