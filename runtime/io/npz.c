@@ -51,7 +51,7 @@ typedef struct library {
 
 enum { TRUNCATE = 8, READ_ONLY = 16 };
 enum { STORED = 0 }; /* not compressed, as by numpy.savez */
-enum { PIECE = 1 << 16 };
+enum { PIECE = 1 << 12 }; /* on stacks of 64 KiB */
 
 /* An archive in memory. */
 typedef struct archive {
