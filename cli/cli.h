@@ -113,6 +113,8 @@ bool write_file(const char *path, const char *text, size_t size);
 
 /* ---- source.c ---- */
 
+enum { MOST_SOURCE = 64 << 20 }; /* bytes; the library says so of what is longer */
+
 /* All of a file, with a NUL behind it, for free(), or of a longer one more than `most` bytes; NULL with errno. */
 char *read_all(FILE *file, size_t most, size_t *size);
 /* The library's sentence for the last failure; returns the exit code. */

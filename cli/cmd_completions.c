@@ -4,19 +4,12 @@
 
 #include "cli.h"
 
-static void list_commands(const char *format)
-{
-    const command *c;
-    for (int i = 0; (c = command_at(i)); i++)
-        printf(format, c->name);
-}
-
-static void list_options(const command *c, const char *format)
+static void list_options(const command *c)
 {
     const char *name;
     for (int i = 0; (name = option_at(i, NULL)); i++)
         if (is_option_of(i, c))
-            printf(format, name);
+            printf("%s ", name);
 }
 
 static void bash(void)
@@ -26,14 +19,15 @@ static void bash(void)
          "    local word=${COMP_WORDS[COMP_CWORD]} options=\n"
          "    if [ \"$COMP_CWORD\" -eq 1 ]; then");
     printf("        COMPREPLY=($(compgen -W '");
-    list_commands("%s ");
+    for (int i = 0; (c = command_at(i)); i++)
+        printf("%s ", c->name);
     puts("help version' -- \"$word\"))\n"
          "        return\n"
          "    fi\n"
          "    case ${COMP_WORDS[1]} in");
     for (int i = 0; (c = command_at(i)); i++) {
         printf("    %s) options='", c->name);
-        list_options(c, "%s ");
+        list_options(c);
         puts("' ;;");
     }
     puts("    esac\n"

@@ -8,8 +8,6 @@
 
 #include "cli.h"
 
-enum { MOST_SOURCE = 64 << 20 }; /* bytes; the library says so of what is longer */
-
 typedef struct formatter {
     kjit_context *ctx;
     const options *o;
@@ -80,21 +78,30 @@ static void format_file(formatter *f, const char *path)
     free(before);
 }
 
-static void format_path(formatter *f, const char *path);
-
-static int is_wanted(const struct dirent *d)
+static int is_shown(const struct dirent *d)
 {
-    size_t n = strlen(d->d_name);
-    if (d->d_name[0] == '.')
-        return 0;
-    return d->d_type == DT_DIR || d->d_type == DT_UNKNOWN ||
-           (n > 4 && strcmp(d->d_name + n - 4, ".knl") == 0);
+    return d->d_name[0] != '.';
 }
 
+static bool is_folder(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static bool is_source(const char *path)
+{
+    struct stat st;
+    size_t n = strlen(path);
+    return n > 4 && strcmp(path + n - 4, ".knl") == 0 && stat(path, &st) == 0 &&
+           S_ISREG(st.st_mode);
+}
+
+/* Links to other folders are not followed. */
 static void format_folder(formatter *f, const char *path)
 {
     struct dirent **entries;
-    int n = scandir(path, &entries, is_wanted, alphasort);
+    int n = scandir(path, &entries, is_shown, alphasort);
     if (n < 0) {
         complain("%s: %s", path, strerror(errno));
         note(f, EXIT_FAILED);
@@ -106,7 +113,10 @@ static void format_folder(formatter *f, const char *path)
             complain("out of memory");
             note(f, EXIT_FAILED);
         } else {
-            format_path(f, inner);
+            if (is_folder(inner))
+                format_folder(f, inner);
+            else if (is_source(inner))
+                format_file(f, inner);
             free(inner);
         }
         free(entries[i]);

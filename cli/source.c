@@ -8,8 +8,6 @@
 
 #include "cli.h"
 
-enum { MOST_SOURCE = 64 << 20 }; /* bytes; the library says so of what is longer */
-
 #define DEFAULT_ARCH "sm_80" /* the oldest that is in wide use */
 
 kjit_context *open_context(const options *o)
