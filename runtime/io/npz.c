@@ -50,7 +50,7 @@ typedef struct library {
 } library;
 
 enum { TRUNCATE = 8, READ_ONLY = 16 };
-enum { STORED = 0 }; /* not compressed, as by numpy.savez */
+enum { STORED = 0 };      /* not compressed, as by numpy.savez */
 enum { PIECE = 1 << 12 }; /* on stacks of 64 KiB */
 
 /* An archive in memory. */
