@@ -1,28 +1,33 @@
-/* What of NumPy's functions the library that kjit brings has: hints at its modules. */
+/* What of NumPy's and SciPy's functions the library that kjit brings has: hints at its modules. */
 #include <string.h>
 
 #include "sema/node/node.h"
 
 static const struct {
     const char *theirs, *module, *call;
+    bool kernels_too; /* else only run blocks call it */
 } functions[] = {
-    {"sort", "sort", "sort.keys(a)"},
-    {"sorted", "sort", "sort.keys(a)"},
-    {"argsort", "sort", "sort.argsort(a)"},
-    {"unique", "select", "select.unique(a)"},
-    {"nonzero", "select", "select.places(a > 0)"},
-    {"flatnonzero", "select", "select.places(a > 0)"},
-    {"compress", "select", "select.where(a, a > 0)"},
-    {"histogram", "histogram", "histogram.of(a, 0, 1, 10)"},
-    {"bincount", "histogram", "histogram.count(a, 256)"},
-    {"cumprod", "scan", "scan.prod(a)"},
-    {"fft", "fft", "fft.forward(a)"},
-    {"ifft", "fft", "fft.inverse(a)"},
-    {"fft2", "fft", "fft.forward2(a)"},
-    {"ifft2", "fft", "fft.inverse2(a)"},
-    {"rfft", "fft", "fft.real(a)"},
-    {"irfft", "fft", "fft.inverse_real(a, n)"},
-    {"topk", "top", "top.k(a, 10)"},
+    {"sort", "sort", "sort.keys(a)", false},
+    {"sorted", "sort", "sort.keys(a)", false},
+    {"argsort", "sort", "sort.argsort(a)", false},
+    {"unique", "select", "select.unique(a)", false},
+    {"nonzero", "select", "select.places(a > 0)", false},
+    {"flatnonzero", "select", "select.places(a > 0)", false},
+    {"compress", "select", "select.where(a, a > 0)", false},
+    {"histogram", "histogram", "histogram.of(a, 0, 1, 10)", false},
+    {"bincount", "histogram", "histogram.count(a, 256)", false},
+    {"cumprod", "scan", "scan.prod(a)", false},
+    {"fft", "fft", "fft.forward(a)", false},
+    {"ifft", "fft", "fft.inverse(a)", false},
+    {"fft2", "fft", "fft.forward2(a)", false},
+    {"ifft2", "fft", "fft.inverse2(a)", false},
+    {"rfft", "fft", "fft.real(a)", false},
+    {"irfft", "fft", "fft.inverse_real(a, n)", false},
+    {"topk", "top", "top.k(a, 10)", false},
+    {"jn", "special", "special.jn(2, x)", true},
+    {"jv", "special", "special.jn(2, x)", true},
+    {"yn", "special", "special.yn(2, x)", true},
+    {"yv", "special", "special.yn(2, x)", true},
 };
 
 bool kj_hint_library(kj_sema *s, kj_message *m, const char *name)
@@ -33,7 +38,7 @@ bool kj_hint_library(kj_sema *s, kj_message *m, const char *name)
         const char *module = functions[i].module;
         const kj_symbol *used =
             kj_scope_find(s->scope, kj_intern(s->arena, module, strlen(module)));
-        const char *who = s->in_run ? "write" : "a run block does it:";
+        const char *who = s->in_run || functions[i].kernels_too ? "write" : "a run block does it:";
         if (used && used->kind == KJ_SYM_FILE)
             kj_hint(s->diag, m, "%s %s", who, functions[i].call);
         else
