@@ -5,7 +5,7 @@
 #include "ptx_lanes.h"
 
 enum {
-    MAX_PENDING = 1 << 20,
+    MAX_PENDING = 2048, /* what a driver has room for, unless it is told otherwise */
     ROOM = 1 << 16, /* addresses of a buffer */
 };
 
