@@ -132,9 +132,20 @@ static const kj_texpr *named(const kj_limit_state *s, const kj_texpr *e)
     return e->kind == KJ_TE_VAR ? s->vars[e->u.var->id].init : NULL;
 }
 
+/* A constant that an i64 holds: a larger one of u64 has the bits of a number below 0. */
+static bool is_number(const kj_texpr *e, int64_t *out)
+{
+    if (e->kind != KJ_TE_CONST || !kj_is_int(e->type) ||
+        (!kj_is_signed(e->type) && e->u.value.u > INT64_MAX))
+        return false;
+    *out = e->u.value.i;
+    return true;
+}
+
 static bool is_one(const kj_texpr *e)
 {
-    return e->kind == KJ_TE_CONST && kj_is_int(e->type) && e->u.value.i == 1;
+    int64_t number;
+    return is_number(e, &number) && number == 1;
 }
 
 /* What is multiplied by 1; else NULL. */
@@ -168,15 +179,15 @@ const kj_texpr *kj_plain(const kj_limit_state *s, const kj_texpr *e)
 static bool is_equal(const kj_limit_state *s, const kj_texpr *a, const kj_texpr *b, int depth)
 {
     const kj_texpr *x[KJ_MAX_OPERANDS], *y[KJ_MAX_OPERANDS];
+    int64_t of_a, of_b;
     a = kj_plain(s, a);
     b = kj_plain(s, b);
     if (a == b)
         return true;
     if (depth > DEEPEST)
         return false;
-    if (a->kind == KJ_TE_CONST && b->kind == KJ_TE_CONST && kj_is_int(a->type) &&
-        kj_is_int(b->type))
-        return a->u.value.i == b->u.value.i;
+    if (is_number(a, &of_a) && is_number(b, &of_b))
+        return of_a == of_b;
     if (a->kind != b->kind || a->type != b->type) {
         const kj_texpr *p = named(s, a), *q = named(s, b);
         return (p && is_equal(s, p, b, depth + 1)) || (q && is_equal(s, a, q, depth + 1));
@@ -243,11 +254,11 @@ kj_limit_sum kj_parts_of(kj_limit_state *s, const kj_texpr *e)
 {
     enum { MOST_ADDED = 1 << 30 };
     const int64_t farthest = (int64_t)1 << 56; /* sums of several do not wrap */
-    int64_t by = 0;
+    int64_t by = 0, number;
     for (int i = 0; i < DEEPEST; i++) {
         e = kj_plain(s, e);
-        if (e->kind == KJ_TE_CONST && e->u.value.i <= farthest && e->u.value.i >= -farthest)
-            return (kj_limit_sum){NULL, by + e->u.value.i};
+        if (is_number(e, &number) && number <= farthest && number >= -farthest)
+            return (kj_limit_sum){NULL, by + number};
         const kj_texpr *sum = named(s, e) ? named(s, e) : e;
         if (sum->kind != KJ_TE_BINARY ||
             (sum->u.binary.op != KJ_OP_ADD && sum->u.binary.op != KJ_OP_SUB))
@@ -258,10 +269,10 @@ kj_limit_sum kj_parts_of(kj_limit_state *s, const kj_texpr *e)
             a = sum->u.binary.rhs;
             b = kj_plain(s, sum->u.binary.lhs);
         }
-        if (b->kind != KJ_TE_CONST || b->u.value.i > MOST_ADDED || b->u.value.i < -MOST_ADDED ||
+        if (!is_number(b, &number) || number > MOST_ADDED || number < -MOST_ADDED ||
             !kj_interval_fits(kj_known(&s->graph, kj_exact_range(s, sum)), sum->type))
             break;
-        by += less ? -b->u.value.i : b->u.value.i;
+        by += less ? -number : number;
         e = a;
     }
     return (kj_limit_sum){e, by};
