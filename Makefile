@@ -157,6 +157,10 @@ fuzz: all $(BUILD)/tests/double/libcuda.so.1 ## run generated programs for SECON
 	@tests/fuzz/fuzz.py --build $(BUILD) --seed $(or $(SEED),1) $(if $(SECONDS),--seconds $(SECONDS)) \
 	    $(if $(PROGRAMS),--programs $(PROGRAMS)) $(FUZZ)
 
+fuzz-bounds: all $(BUILD)/tests/double/libcuda.so.1 ## the same with indices that may be outside: which failure is told, or what the arrays hold
+	@tests/fuzz/bounds.py --build $(BUILD) --seed $(or $(SEED),1) $(if $(SECONDS),--seconds $(SECONDS)) \
+	    $(if $(PROGRAMS),--programs $(PROGRAMS)) $(FUZZ)
+
 hostile: $(BUILD)/libkjit.so $(BUILD)/tests/api/hostile ## run PROGRAMS=20000 kernels that mean harm, from SEED=n, in one untrusted context
 	@LD_LIBRARY_PATH=$(BUILD) $(BUILD)/tests/api/hostile $(or $(PROGRAMS),20000) $(or $(SEED),1)
 

@@ -259,6 +259,16 @@ class Maker:
             e = E("load", a.type, [self.near(s, a, k) for k in range(len(a.shape))], a.name)
         return e if e.type in INTS else conv(e, r.pick(("i32", "i64", "u32")))
 
+    def far(self, e):
+        """e and a constant near the ends of its type, or as a u64 and near the end of that."""
+        r = self.r
+        e = conv(e, "u64") if e.type in UNSIGNED and r.chance(75) else e
+        self.row(f"a constant near the ends of {e.type}")
+        top, bottom = greatest(e.type), least(e.type)
+        by = r.pick((0, 0, 1, 3, 9))
+        return compare(r.pick(("<", "<", "<=", ">", ">=", "!=")), e,
+                       lit(r.pick((top - by, top - by, bottom + by, top // 2 + by)), e.type))
+
     def condition(self, s, depth=1):
         r = self.r
         k = r.below(12)
@@ -280,6 +290,8 @@ class Maker:
         e = self.term(s)
         if k == 6:
             return compare(r.pick(("<", "<=", ">", ">=", "==", "!=")), e, self.term(s))
+        if k == 7 and r.chance(50):
+            return self.far(e)
         if s.arrays and r.chance(60):
             a = r.pick(s.arrays)
             n = a.extent(r.below(len(a.shape))) if a.kind != "record" else E("ext", "i64", data=(a.name, -1))
@@ -300,7 +312,7 @@ class Maker:
         made = None
         for axis, e in enumerate(indices):
             n = a.extent(axis)
-            c = self.below(e.copy(), n)
+            c = self.far(e.copy()) if e.type in UNSIGNED and self.r.chance(12) else self.below(e.copy(), n)
             if e.type in SIGNED and self.r.chance(50) and c.op == "cmp":
                 c = E("logic", "bool", [compare(">=", e.copy(), lit(0, e.type)), c], "and")
             made = c if made is None else E("logic", "bool", [made, c], self.r.pick(("and", "and", "and", "or")))
