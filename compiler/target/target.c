@@ -307,7 +307,11 @@ char *kj_target_optimise(kj_target *t, LLVMModuleRef module, const kj_compile_op
     if (t->kind->gpu) /* x86's own minimum chooses as the selection does */
         keep_selections(module);
     cut_blocks(module);
-    return level > 1 && t->kind->last ? run(t, module, t->kind->last) : NULL;
+    if (level > 1 && t->kind->last)
+        error = run(t, module, t->kind->last);
+    if (!error && t->features && strstr(t->features, "+avx512f"))
+        kj_hide_store_masks(module);
+    return error;
 }
 
 char *kj_target_emit(kj_target *t, LLVMModuleRef module, LLVMCodeGenFileType type,

@@ -77,6 +77,11 @@ void kj_ptx_mend_floats(LLVMModuleRef module);
 /* Calls of llvm.fma become calls of functions, which `adapt` gives the attributes of the module's. */
 void kj_soften_fma(LLVMModuleRef module, void (*adapt)(LLVMModuleRef module, LLVMValueRef f));
 
+/* ---- store_masks.c ---- */
+
+/* Before code for a CPU with AVX-512 is selected: its stores write no more than their lanes. */
+void kj_hide_store_masks(LLVMModuleRef module);
+
 /* ---- mathlink.c ---- */
 
 /* Definitions of the math functions that a module calls; for a GPU from the bitcode in the file
