@@ -130,7 +130,8 @@ void kj_parts_before(kj_lower *lo, const kj_tstmt *s)
         waits = is_apart(lo, p, s->u.assign.value);
     else if (s->kind == KJ_TS_STORE)
         waits = is_same_element(p, s->u.store.array, s->u.store.index) &&
-                !s->u.store.array->checks && is_apart(lo, p, s->u.store.value);
+                !s->u.store.array->checks && is_apart(lo, p, s->u.store.value) &&
+                is_apart(lo, p, s->u.store.index[s->u.store.array->ndim - 1]);
     else
         waits = s->kind == KJ_TS_FOR && kj_is_over_parts(lo, s);
     if (!waits)

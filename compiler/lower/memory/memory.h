@@ -69,9 +69,8 @@ LLVMValueRef kj_mask_bits(kj_lower *lo, LLVMValueRef mask, int lanes);
 
 /* Is it the same element of all threads' own arrays? And a row of those, some of whose threads run. */
 bool kj_is_own(const kj_access *a);
-LLVMValueRef kj_load_own(kj_lower *lo, const kj_access *a, LLVMTypeRef type, LLVMValueRef at);
-void kj_store_own(kj_lower *lo, const kj_access *a, LLVMValueRef v, LLVMValueRef at,
-                  LLVMValueRef mask);
+LLVMValueRef kj_load_own(kj_lower *lo, const kj_access *a, int row, LLVMTypeRef type);
+void kj_store_own(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, LLVMValueRef mask);
 /* Is it one of a few elements, whose numbers differ? And a row of such. */
 bool kj_is_chosen(kj_lower *lo, const kj_access *a);
 LLVMValueRef kj_load_chosen(kj_lower *lo, const kj_access *a, int row);

@@ -367,7 +367,7 @@ LLVMValueRef kj_load_unit(kj_lower *lo, const kj_access *a, int row, LLVMTypeRef
     LLVMValueRef at = row_start(lo, a, a->offset.v[a->offset.rows == 1 ? 0 : row]);
     LLVMValueRef mask = unit_mask(lo, a, row, m), v;
     if (mask && kj_is_own(a)) {
-        v = kj_load_own(lo, a, type, at);
+        v = kj_load_own(lo, a, row, type);
     } else if (!mask) {
         v = kj_alias_mark(lo, LLVMBuildLoad2(lo->b, type, at, ""), a->scope);
         LLVMSetAlignment(v, (unsigned)size);
@@ -386,8 +386,12 @@ void kj_store_unit(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj
     LLVMValueRef at = row_start(lo, a, a->offset.v[a->offset.rows == 1 ? 0 : row]);
     LLVMValueRef mask = unit_mask(lo, a, row, m);
     v = a->offset.stride < 0 ? reversed(lo, v, a->offset.lanes) : v;
+    if (mask && kj_is_own(a)) {
+        kj_store_own(lo, a, row, v, mask);
+        return;
+    }
     if (mask) {
-        (kj_is_own(a) ? kj_store_own : store_running)(lo, a, v, at, mask);
+        store_running(lo, a, v, at, mask);
         return;
     }
     LLVMValueRef store = kj_alias_mark(lo, LLVMBuildStore(lo->b, v, at), a->scope);
