@@ -135,8 +135,8 @@ static void write_module(maker *mk, LLVMModuleRef m, const row *r, bool is_doubl
 static void make_row(maker *mk, const row *r, bool is_double)
 {
     char name[64], scalar[64], wide[64];
-    snprintf(scalar, sizeof scalar, "kj_%s_f%d", r->name, is_double ? 64 : 32);
-    snprintf(wide, sizeof wide, "kj_%s_v16f%d", r->name, is_double ? 64 : 32);
+    snprintf(scalar, sizeof scalar, "kj$%s_f%d", r->name, is_double ? 64 : 32);
+    snprintf(wide, sizeof wide, "kj$%s_v16f%d", r->name, is_double ? 64 : 32);
     opencl_name(name, sizeof name, r, is_double);
     bool is_own = LLVMGetNamedFunction(mk->libclc, scalar);
     LLVMModuleRef m = extract(mk, is_own ? scalar : name, scalar);

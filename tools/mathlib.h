@@ -30,7 +30,7 @@ void strip_attributes(LLVMValueRef f, LLVMValueRef call);
 LLVMTargetMachineRef vector_machine(void);
 bool widen(LLVMModuleRef m, LLVMTargetMachineRef machine, const char *name, const char *symbol);
 
-/* mathlib_own.c: adds kj_<name>_<type> functions for what libclc gets wrong, made from its other
+/* mathlib_own.c: adds kj$<name>_<type> functions for what libclc gets wrong, made from its other
  * functions where that is possible; it uses the functions `is_own_part` names. */
 void add_own_functions(LLVMModuleRef m);
 bool is_own_part(const char *opencl_name);

@@ -256,12 +256,12 @@ void add_bessel_functions(gen *g)
 {
     for (int i = 0; i < 2; i++) {
         char f32_name[32], f64_name[32];
-        snprintf(f64_name, sizeof f64_name, "kj_j%d_f64", i);
-        snprintf(f32_name, sizeof f32_name, "kj_j%d_f32", i);
+        snprintf(f64_name, sizeof f64_name, "kj$j%d_f64", i);
+        snprintf(f32_name, sizeof f32_name, "kj$j%d_f32", i);
         add_j(g, f64_name, &orders[i]);
         add_rounded(g, f32_name, f64_name, 1);
-        snprintf(f64_name, sizeof f64_name, "kj_y%d_f64", i);
-        snprintf(f32_name, sizeof f32_name, "kj_y%d_f32", i);
+        snprintf(f64_name, sizeof f64_name, "kj$y%d_f64", i);
+        snprintf(f32_name, sizeof f32_name, "kj$y%d_f32", i);
         add_y(g, f64_name, &orders[i]);
         add_rounded(g, f32_name, f64_name, 1);
     }

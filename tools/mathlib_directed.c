@@ -206,7 +206,7 @@ static void add_directed(gen *g, operation op, direction to, bool is_double)
 {
     char name[64];
     value x[3];
-    snprintf(name, sizeof name, "kj_%s_r%c_f%d", operation_names[op], direction_letters[to],
+    snprintf(name, sizeof name, "kj$%s_r%c_f%d", operation_names[op], direction_letters[to],
              is_double ? 64 : 32);
     begin(g, name, is_double ? f64(g) : f32(g), 1, arguments[op]);
     LLVMTypeRef own = g->real;

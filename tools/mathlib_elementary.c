@@ -340,7 +340,7 @@ static angle far_f32(gen *g, value a, bool is_cos)
     LLVMTypeRef i64 = LLVMInt64TypeInContext(g->context);
     value exponent, m = LLVMBuildZExt(g->b, mantissa(g, a, &exponent), i64, ""), w[3],
                     one = LLVMConstInt(i64, 1, 0);
-    digits d = digits_from(g, "kj_pi_digits_f32", pi_digits_f32, 8, exponent, 119);
+    digits d = digits_from(g, "kj$pi_digits_f32", pi_digits_f32, 8, exponent, 119);
     for (int i = 0; i < 3; i++)
         w[i] = times(g, m, LLVMBuildZExt(g->b, d.words[i], i64, ""));
     value high = LLVMBuildShl(g->b, w[0], LLVMConstInt(i64, 32, 0), "");
@@ -370,7 +370,7 @@ static value upper_product(gen *g, value a, value b)
 static angle far_f64(gen *g, value a)
 {
     value exponent, m = mantissa(g, a, &exponent);
-    digits d = digits_from(g, "kj_pi_digits_f64", pi_digits_f64, 20, exponent, 1013);
+    digits d = digits_from(g, "kj$pi_digits_f64", pi_digits_f64, 20, exponent, 1013);
     value middle = times(g, m, d.words[1]), low = plus(g, middle, upper_product(g, m, d.words[2]));
     value carry =
         LLVMBuildZExt(g->b, LLVMBuildICmp(g->b, LLVMIntULT, low, middle, ""), word_type(g), "");
@@ -504,20 +504,20 @@ static void add_erf_f32(gen *g, const char *name)
 
 void add_elementary_functions(gen *g)
 {
-    add_exponential(g, "kj_exp_f32", false, &base_e);
-    add_exponential(g, "kj_exp2_f32", false, &base_2);
-    add_exponential(g, "kj_exp10_f32", false, &base_10);
-    add_exponential(g, "kj_exp_f64", true, &base_e_f64);
-    add_exponential(g, "kj_exp2_f64", true, &base_2_f64);
-    add_log_f32(g, "kj_log_f32");
-    add_log_f64(g, "kj_log_f64");
+    add_exponential(g, "kj$exp_f32", false, &base_e);
+    add_exponential(g, "kj$exp2_f32", false, &base_2);
+    add_exponential(g, "kj$exp10_f32", false, &base_10);
+    add_exponential(g, "kj$exp_f64", true, &base_e_f64);
+    add_exponential(g, "kj$exp2_f64", true, &base_2_f64);
+    add_log_f32(g, "kj$log_f32");
+    add_log_f64(g, "kj$log_f64");
     for (int is_f64 = 0; is_f64 < 2; is_f64++) {
         for (int is_cos = 0; is_cos < 2; is_cos++) {
             char name[64];
-            snprintf(name, sizeof name, "kj_%s_f%d", is_cos ? "cos" : "sin", is_f64 ? 64 : 32);
+            snprintf(name, sizeof name, "kj$%s_f%d", is_cos ? "cos" : "sin", is_f64 ? 64 : 32);
             add_trigonometric(g, name, is_f64, is_cos);
         }
     }
-    add_tanh_f32(g, "kj_tanh_f32");
-    add_erf_f32(g, "kj_erf_f32");
+    add_tanh_f32(g, "kj$tanh_f32");
+    add_erf_f32(g, "kj$erf_f32");
 }

@@ -184,7 +184,7 @@ static void add_gamma(gen *g, const char *name)
     lost = choose(g, is_negative, negate(g, lost), lost);
     z = choose(g, is_negative, negate(g, z), z);
     r = fused(g, mul(g, lost, number(g, LANCZOS_G)), quotient(g, r, y), r);
-    value power = call(g, "kj_pow_f64", (value[]){y, mul(g, z, half)}, 2);
+    value power = call(g, "kj$pow_f64", (value[]){y, mul(g, z, half)}, 2);
     value result = mul(g, mul(g, r, power), power);
 
     /* beyond 184 below zero the result is a zero whose sign alternates; integers there have none */
@@ -314,17 +314,17 @@ void add_own_functions(LLVMModuleRef m)
 {
     LLVMContextRef context = LLVMGetModuleContext(m);
     gen g = {.context = context, .module = m, .b = LLVMCreateBuilderInContext(context)};
-    add_rounded(&g, "kj_erfc_f32", "_Z4erfcd", 1);
-    add_rounded(&g, "kj_lgamma_f32", "_Z6lgammad", 1);
-    add_pow_f32(&g, "kj_pow_f32");
-    add_pow(&g, "kj_pow_f64");
-    add_gamma(&g, "kj_gamma_f64");
-    add_rounded(&g, "kj_gamma_f32", "kj_gamma_f64", 1);
+    add_rounded(&g, "kj$erfc_f32", "_Z4erfcd", 1);
+    add_rounded(&g, "kj$lgamma_f32", "_Z6lgammad", 1);
+    add_pow_f32(&g, "kj$pow_f32");
+    add_pow(&g, "kj$pow_f64");
+    add_gamma(&g, "kj$gamma_f64");
+    add_rounded(&g, "kj$gamma_f32", "kj$gamma_f64", 1);
     for (int wide = 0; wide < 2; wide++) {
         for (int is_double = 0; is_double < 2; is_double++) {
             for (int is_remainder = 0; is_remainder < 2; is_remainder++) {
                 char name[64];
-                snprintf(name, sizeof name, "kj_%s_%sf%d", is_remainder ? "remainder" : "fmod",
+                snprintf(name, sizeof name, "kj$%s_%sf%d", is_remainder ? "remainder" : "fmod",
                          wide ? "v16" : "", is_double ? 64 : 32);
                 add_modulo(&g, name, is_double, wide ? LANES : 1, is_remainder);
             }

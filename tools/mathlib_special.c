@@ -250,27 +250,27 @@ static void add_bessel_i(gen *g, const char *name, const double *near, const dou
 static void add_both(gen *g, const char *name, unsigned nargs)
 {
     char f32_name[64], f64_name[64];
-    snprintf(f32_name, sizeof f32_name, "kj_%s_f32", name);
-    snprintf(f64_name, sizeof f64_name, "kj_%s_f64", name);
+    snprintf(f32_name, sizeof f32_name, "kj$%s_f32", name);
+    snprintf(f64_name, sizeof f64_name, "kj$%s_f64", name);
     add_rounded(g, f32_name, f64_name, nargs);
 }
 
 void add_special_functions(gen *g)
 {
-    add_rcbrt(g, "kj_rcbrt_f64");
-    add_norm(g, "kj_rhypot_f64", 2, true);
-    add_norm(g, "kj_norm3d_f64", 3, false);
-    add_norm(g, "kj_rnorm3d_f64", 3, true);
-    add_norm(g, "kj_norm4d_f64", 4, false);
-    add_norm(g, "kj_rnorm4d_f64", 4, true);
-    add_erfinv(g, "kj_erfinv_f64");
-    add_erfcinv(g, "kj_erfcinv_f64");
-    add_normcdfinv(g, "kj_normcdfinv_f64");
-    add_erfcx(g, "kj_erfcx_f64");
-    add_normcdf(g, "kj_normcdf_f64");
-    add_bessel_i(g, "kj_cyl_bessel_i0_f64", i0_near, i0_far, LENGTH(i0_near), LENGTH(i0_far),
+    add_rcbrt(g, "kj$rcbrt_f64");
+    add_norm(g, "kj$rhypot_f64", 2, true);
+    add_norm(g, "kj$norm3d_f64", 3, false);
+    add_norm(g, "kj$rnorm3d_f64", 3, true);
+    add_norm(g, "kj$norm4d_f64", 4, false);
+    add_norm(g, "kj$rnorm4d_f64", 4, true);
+    add_erfinv(g, "kj$erfinv_f64");
+    add_erfcinv(g, "kj$erfcinv_f64");
+    add_normcdfinv(g, "kj$normcdfinv_f64");
+    add_erfcx(g, "kj$erfcx_f64");
+    add_normcdf(g, "kj$normcdf_f64");
+    add_bessel_i(g, "kj$cyl_bessel_i0_f64", i0_near, i0_far, LENGTH(i0_near), LENGTH(i0_far),
                  false);
-    add_bessel_i(g, "kj_cyl_bessel_i1_f64", i1_near, i1_far, LENGTH(i1_near), LENGTH(i1_far), true);
+    add_bessel_i(g, "kj$cyl_bessel_i1_f64", i1_near, i1_far, LENGTH(i1_near), LENGTH(i1_far), true);
     static const struct {
         const char *name;
         unsigned nargs;

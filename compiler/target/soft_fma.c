@@ -215,7 +215,7 @@ static void define(LLVMModuleRef module, value fma, void (*adapt)(LLVMModuleRef 
     if ((lanes > CHUNK && lanes % CHUNK) || lanes > 64 ||
         !(is_f32 || (kind == LLVMDoubleTypeKind && lanes > 1)))
         return;
-    kj_snprintf(name, sizeof name, "kj_fma_v%d%s", lanes, is_f32 ? "f32" : "f64");
+    kj_snprintf(name, sizeof name, "kj$fma_v%d%s", lanes, is_f32 ? "f32" : "f64");
     value f = LLVMAddFunction(module, name, signature);
     LLVMContextRef ctx = LLVMGetModuleContext(module);
     LLVMBuilderRef b = LLVMCreateBuilderInContext(ctx);

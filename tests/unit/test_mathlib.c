@@ -503,8 +503,8 @@ static void every_row_has_its_functions(void **state)
             assert_true(!fn || ((uintptr_t)fn->bitcode % 16 == 0 && fn->size > 0));
         }
     }
-    assert_string_equal(function(KJ_BI_EXP, 0, 0)->symbol, "kj_exp_f32");
-    assert_string_equal(function(KJ_BI_POW, 1, 1)->symbol, "kj_pow_v16f64");
+    assert_string_equal(function(KJ_BI_EXP, 0, 0)->symbol, "kj$exp_f32");
+    assert_string_equal(function(KJ_BI_POW, 1, 1)->symbol, "kj$pow_v16f64");
     assert_null(kj_mathlib_find(KJ_BI_EXP, KJ_I32, 1));
     assert_null(kj_mathlib_find(KJ_BI_EXP, KJ_F32, 8));
     assert_null(kj_mathlib_find(KJ_NBUILTINS, KJ_F32, 1));

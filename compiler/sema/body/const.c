@@ -292,8 +292,8 @@ static kj_tarray *filled_array(kj_sema *s, const kj_item *item)
     kj_tarray *a = new_array(s, item, t.dtype, t.of, ndim, shape, NULL);
     kj_const_array_info *info = &p->filled[p->nfilled];
     const char *space = item->file->space;
-    a->symbol = space ? kj_arena_printf(s->arena, "kj_const_%s$%d", a->name, p->nfilled)
-                      : kj_arena_printf(s->arena, "kj_const_%s", a->name);
+    a->symbol = space ? kj_arena_printf(s->arena, "kj$const_%s$%d", a->name, p->nfilled)
+                      : kj_arena_printf(s->arena, "kj$const_%s", a->name);
     *info = (kj_const_array_info){.index = p->nfilled,
                                   .name = space ? kj_arena_printf(s->arena, "%s.%s", space, a->name)
                                                 : a->name,
