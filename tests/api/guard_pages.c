@@ -206,6 +206,26 @@ static void barriers(void **state)
               "}\n");
 }
 
+/* Along rows of each thread's, the last of which ends at the fence. */
+static void along_rows(void **state)
+{
+    (void)state;
+    all_sizes("kernel k<T: number>(x: T[], out: T[]) {\n"
+              "    let i = grid(1)\n"
+              "    for w in (16, 17, 20, 50, x.size) {\n"
+              "        let skip = x.size % w\n"
+              "        if i < x.size // w and i % 7 != 3 {\n"
+              "            for k in range(w) { out[i] += x[i * w + k] * x[skip + i * w + k] }\n"
+              "            for k in range(w - 1, -1, -1) { out[i] += x[i * w + k] }\n"
+              "            for k in range(w + 30) {\n"
+              "                if i * w + k < x.size { out[i] += x[i * w + k] }\n"
+              "            }\n"
+              "            for k in range(w) { out[skip + i * w + k] = x[skip + i * w + k] }\n"
+              "        }\n"
+              "    }\n"
+              "}\n");
+}
+
 /* Rows and columns of a picture that ends at the fence, with steps. */
 static void blocks_2d(void **state)
 {
@@ -314,19 +334,13 @@ static void code_is_not_written(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(guarded),
-        cmocka_unit_test(returning),
-        cmocka_unit_test(neighbours),
-        cmocka_unit_test(short_circuit),
-        cmocka_unit_test(picked_by_data),
-        cmocka_unit_test(reversed_and_gathered),
-        cmocka_unit_test(steps),
-        cmocka_unit_test(vectors),
-        cmocka_unit_test(loops),
-        cmocka_unit_test(barriers),
-        cmocka_unit_test(blocks_2d),
-        cmocka_unit_test(short_last_axis),
-        cmocka_unit_test(code_is_not_written),
+        cmocka_unit_test(guarded),         cmocka_unit_test(returning),
+        cmocka_unit_test(neighbours),      cmocka_unit_test(short_circuit),
+        cmocka_unit_test(picked_by_data),  cmocka_unit_test(reversed_and_gathered),
+        cmocka_unit_test(steps),           cmocka_unit_test(vectors),
+        cmocka_unit_test(loops),           cmocka_unit_test(barriers),
+        cmocka_unit_test(along_rows),      cmocka_unit_test(blocks_2d),
+        cmocka_unit_test(short_last_axis), cmocka_unit_test(code_is_not_written),
     };
     return cmocka_run_group_tests(tests, make_context, drop_context);
 }

@@ -24,9 +24,7 @@ static void make_function(kj_lower *lo, const char *name)
     kj_attribute(lo, 1, "noalias", 0);
     kj_attribute(lo, 4, "noalias", 0);
     /* CPUs that would rather not use their widest registers lose more by splitting our vectors */
-    const char *bits = lo->vector >= 16 ? "512" : lo->vector == 8 ? "256" : "128";
-    kj_attribute_text(lo, "prefer-vector-width", bits);
-    kj_attribute_text(lo, "min-legal-vector-width", bits);
+    kj_attribute_vectors(lo);
     kj_attribute_text(lo, "warn-stack-size", "0"); /* the frame's size is told to compile.c */
     lo->launch = LLVMGetParam(lo->fn, 0);
     lo->scratch_base = LLVMGetParam(lo->fn, 3);

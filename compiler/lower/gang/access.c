@@ -156,6 +156,9 @@ bool kj_is_replayed(const kj_lower *lo, const kj_tarray *a)
 
 kj_tile kj_lower_load(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, kj_mask m)
 {
+    kj_tile early;
+    if (lo->strip && kj_strip_loaded(lo, index, &early))
+        return early;
     kj_access at = kj_lower_access(lo, a, index, m);
     if (lo->waits && a->root->written && a->root->space != KJ_LOCAL &&
         kj_waits_by_loads(lo->arena, lo->kernel, lo->waits, a)) {

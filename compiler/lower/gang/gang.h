@@ -70,6 +70,18 @@ kj_mask kj_hoisted_inside(kj_lower *lo, const kj_hoisted *h, kj_tile start, kj_t
                           kj_mask m);
 bool kj_is_hoisted(const kj_lower *lo, const kj_index_check *c);
 
+/* ---- strip.c ---- */
+
+/* The range of a loop. */
+typedef struct kj_range {
+    kj_tile start, stop, step;
+} kj_range;
+
+/* Runs most turns of a for loop by strips, where that is faster; returns where those begin that are left. */
+kj_tile kj_lower_strips(kj_lower *lo, const kj_tstmt *s, const kj_range *range, kj_mask m);
+/* In lo->strip: is it a load that was made already? Then *out is what it gave. */
+bool kj_strip_loaded(kj_lower *lo, kj_texpr *const *index, kj_tile *out);
+
 /* ---- value_check.c ---- */
 
 /* Ends the launch where the operation's value is not as --check has it: of it, and behind it its operands. */

@@ -417,6 +417,8 @@ static kj_mask lower_turns(kj_lower *lo, const kj_tstmt *s, kj_tile start, kj_ti
                            kj_tile step, kj_mask m)
 {
     const kj_var *v = s->u.for_.var;
+    if (!differs(lo, s->divergence))
+        start = kj_lower_strips(lo, s, &(kj_range){start, stop, step}, m);
     counter c = counter_new(lo, start, stop, step, v->name);
     loop l;
     loop_open(lo, &l, s, m);

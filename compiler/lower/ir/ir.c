@@ -142,6 +142,13 @@ void kj_attribute_text(kj_lower *lo, const char *key, const char *value)
     LLVMAddAttributeAtIndex(lo->fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, a);
 }
 
+void kj_attribute_vectors(kj_lower *lo)
+{
+    const char *bits = lo->vector >= 16 ? "512" : lo->vector == 8 ? "256" : "128";
+    kj_attribute_text(lo, "prefer-vector-width", bits);
+    kj_attribute_text(lo, "min-legal-vector-width", bits);
+}
+
 void kj_lower_seal(kj_lower *lo)
 {
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(lo->fn); b; b = LLVMGetNextBasicBlock(b)) {

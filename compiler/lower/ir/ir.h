@@ -73,6 +73,7 @@ typedef struct kj_slot {
 } kj_slot;
 
 typedef struct kj_exit kj_exit;   /* gang/exit.c */
+typedef struct kj_strip kj_strip; /* gang/strip.h */
 typedef struct kj_level kj_level; /* block/block.c */
 typedef struct kj_kept kj_kept;   /* block/grid.c */
 typedef struct kj_told kj_told;   /* gang/fault.c */
@@ -178,6 +179,9 @@ struct kj_lower {
     kj_waiting *parts;                /* stores that wait for others; or NULL */
     bool twin;                        /* inside one of two copies of a statement */
     const struct kj_hoisted *hoisted; /* checks that a loop around has made already; or NULL */
+    kj_strip *strip;                  /* the loop around that goes by strips; or NULL */
+    LLVMValueRef *strip_rooms;        /* its memory; NULL: there was none yet */
+    int strips;                       /* such loops so far */
     bool masks_cost;                  /* masked accesses are slower than plain ones */
     bool ftz;              /* f32 instructions of a GPU take subnormal numbers for zeros */
     bool f16c;             /* the CPU converts f16 */
@@ -274,6 +278,7 @@ void kj_loop_hint(kj_lower *lo, LLVMValueRef branch, const char *hint, int value
 /* Attributes of lo->fn. */
 void kj_attribute(kj_lower *lo, LLVMAttributeIndex at, const char *name, uint64_t value);
 void kj_attribute_text(kj_lower *lo, const char *key, const char *value);
+void kj_attribute_vectors(kj_lower *lo); /* vectors as wide as lo->vector are not split */
 /* Blocks that nothing jumps to (behind a break, say) still need an end. */
 void kj_lower_seal(kj_lower *lo);
 

@@ -95,6 +95,18 @@ bool kj_is_strided(const kj_lower *lo, const kj_access *a);
 /* kj_load_row of such an access, all of whose lanes run. */
 LLVMValueRef kj_load_strided(kj_lower *lo, const kj_access *a, int row);
 
+/* ---- strip.c ---- */
+
+/* Turns of a loop whose elements are moved together, where each lane goes along a row of its own. */
+enum { KJ_STRIP = 16 };
+/* Are there lanes enough for elements of that type? */
+bool kj_has_strips(const kj_lower *lo, kj_dtype type);
+/* Loads the elements of so many turns from turn number `turn` (an i64) on, of all lanes: rows[l] is where lane l's
+ * first turn is, `down` says that later ones lie before it. room[t * lanes + l] is lane l's element of the t'th of
+ * them; it stands at a multiple of 64 bytes. */
+void kj_strip_load(kj_lower *lo, kj_dtype type, bool down, LLVMValueRef rows, LLVMValueRef turn,
+                   LLVMValueRef room);
+
 /* ---- alias.c ---- */
 
 enum {

@@ -1,0 +1,38 @@
+/* Loops by strips: what strip_find.c tells strip.c. */
+#ifndef KJ_LOWER_STRIP_H
+#define KJ_LOWER_STRIP_H
+
+#include "lower/gang/gang.h"
+
+enum { KJ_MOST_WALKS = 8, KJ_MOST_STORED = 4, KJ_MOST_LETS = 8 };
+
+/* An access of a loop that walks: its place is one element further in each turn. A store, or a load that each turn
+ * makes, for all threads of the loop. */
+typedef struct kj_along {
+    const kj_tarray *array;
+    kj_texpr *const *index;
+    uint8_t dep; /* of its place */
+    bool stores;
+    bool moved;                      /* by strips */
+    kj_access at;                    /* its place in the first turn */
+    LLVMValueRef first[KJ_MAX_ROWS]; /* and each lane's address */
+} kj_along;
+
+struct kj_strip {
+    const kj_tstmt *loop;
+    bool down;
+    kj_along walks[KJ_MOST_WALKS]; /* in the order of execution */
+    int nwalks;
+    const kj_tarray
+        *stored[KJ_MOST_STORED]; /* the launch's arrays that others of the loop's stores go to */
+    int nstored;
+    const kj_tstmt *lets[KJ_MOST_LETS]; /* of the loop's body, that places are made of */
+    int nlets;
+    LLVMValueRef turns; /* of the loop: an i64 without a sign */
+    LLVMValueRef turn;  /* of the strip: an i64 */
+};
+
+/* What a loop has that may go by strips; false where that is nothing. */
+bool kj_strip_find(const kj_lower *lo, const kj_tstmt *loop, kj_strip *out);
+
+#endif

@@ -1,0 +1,222 @@
+/* Elements of strips: KJ_STRIP neighbours in each lane's own row of memory, moved at once.
+ *
+ * A lane's elements are loaded as they lie, as vectors, and put in the order of a gang: the first ones of all
+ * lanes, then the second ones. That is a transposition, of tiles as wide as a vector register. Registers are made
+ * of pieces of 16 bytes: first pieces of different rows are brought together (`regroup`), then the elements of
+ * rows within pieces (`transpose`), by shuffles that every x86 has. The code is a function for each size of
+ * elements, which loops over tiles. */
+#include "lower/memory/memory.h"
+
+#include "base/c_locale.h"
+
+enum {
+    PIECE = 16,                       /* bytes that shuffles take elements out of */
+    MOST_PIECES = 4,                  /* of a register */
+    MOST_ELEMENTS = 16,               /* of a piece */
+    MOST_PLACES = PIECE * MOST_PIECES /* of a register */
+};
+
+/* How a tile lies in registers. */
+typedef struct shape {
+    int size;     /* bytes of an element */
+    int elements; /* of a piece */
+    int pieces;   /* of a register of a tile's lanes */
+    int width;    /* lanes of a tile */
+    int columns;  /* pieces of a lane's row */
+    int block;    /* that are loaded at a time */
+} shape;
+
+static int smaller(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+static shape shape_of(const kj_lower *lo, int size)
+{
+    shape s = {.size = size, .elements = PIECE / size, .columns = KJ_STRIP * size / PIECE};
+    s.width = smaller(lo->lanes, lo->vector * 4 / size);
+    s.pieces = s.width / s.elements;
+    s.block = smaller(s.columns, s.pieces);
+    return s;
+}
+
+bool kj_has_strips(const kj_lower *lo, kj_dtype type)
+{
+    return lo->lanes >= PIECE / kj_types[type].size;
+}
+
+/* ---- Shuffles ---- */
+
+/* Pieces of two vectors behind each other, of n elements each. */
+static LLVMValueRef pieces(kj_lower *lo, LLVMValueRef a, LLVMValueRef b, int n, const int *which,
+                           int count)
+{
+    int places[MOST_PLACES];
+    for (int i = 0; i < count * n; i++)
+        places[i] = which[i / n] * n + i % n;
+    return kj_shuffled(lo, a, b, places, count * n);
+}
+
+/* Rows of b pieces each, as many as a register has pieces, become b vectors: the first has the rows' first pieces.
+ * In place; n elements a piece. */
+static void regroup(kj_lower *lo, LLVMValueRef *v, int rows, int b, int n)
+{
+    static const int first[2] = {0, 2}, second[2] = {1, 3}, low[4] = {0, 1, 4, 5},
+                     high[4] = {2, 3, 6, 7}, even[4] = {0, 2, 4, 6}, odd[4] = {1, 3, 5, 7},
+                     all[4] = {0, 1, 2, 3};
+    if (rows == 2) {
+        LLVMValueRef x = v[0], y = v[1];
+        v[0] = pieces(lo, x, y, n, b == 2 ? first : all, 2);
+        v[1] = b == 2 ? pieces(lo, x, y, n, second, 2) : NULL;
+    } else if (rows == 4 && b == 1) {
+        LLVMValueRef x = pieces(lo, v[0], v[1], n, all, 2), y = pieces(lo, v[2], v[3], n, all, 2);
+        v[0] = pieces(lo, x, y, n, all, 4);
+    } else if (rows == 4) {
+        LLVMValueRef from[4] = {v[0], v[1], v[2], v[3]};
+        for (int h = 0; h < b / 2; h++) {
+            const int *half = b == 2 ? all : h ? high : low;
+            LLVMValueRef x = pieces(lo, from[0], from[1], n, half, 4),
+                         y = pieces(lo, from[2], from[3], n, half, 4);
+            v[2 * h] = pieces(lo, x, y, n, even, 4);
+            v[2 * h + 1] = pieces(lo, x, y, n, odd, 4);
+        }
+    }
+}
+
+/* Of vectors of whole pieces, n of n elements each: exchanges number i of vector k with number k of vector i, within
+ * the pieces. In rounds, each of which brings the halves of the vectors together. */
+static void transpose(kj_lower *lo, LLVMValueRef *v, int n, int width)
+{
+    int low[MOST_PLACES], high[MOST_PLACES];
+    for (int i = 0; i < width; i++) {
+        int piece = i / n * n, from = i % n;
+        low[i] = piece + from / 2 + from % 2 * width;
+        high[i] = low[i] + n / 2;
+    }
+    for (int round = 1; round < n; round *= 2) {
+        LLVMValueRef from[MOST_ELEMENTS];
+        for (int i = 0; i < n; i++)
+            from[i] = v[i];
+        for (int i = 0; i < n / 2; i++) {
+            v[2 * i] = kj_shuffled(lo, from[i], from[i + n / 2], low, width);
+            v[2 * i + 1] = kj_shuffled(lo, from[i], from[i + n / 2], high, width);
+        }
+    }
+}
+
+/* ---- A tile ---- */
+
+/* Of the function: rows' addresses, how many bytes behind them the strip begins, where the gang's order is, and the
+ * tile's first lane. */
+typedef struct place {
+    LLVMValueRef rows, by, room, lane;
+    bool down;
+} place;
+
+static LLVMValueRef behind(kj_lower *lo, LLVMValueRef base, LLVMValueRef bytes, int more)
+{
+    LLVMValueRef by = LLVMBuildAdd(lo->b, bytes, kj_i64(lo, more), "");
+    return LLVMBuildGEP2(lo->b, lo->i8, base, &by, 1, "");
+}
+
+/* From that piece on of that lane's row. */
+static LLVMValueRef row_at(kj_lower *lo, const place *p, int lane, int piece)
+{
+    LLVMValueRef l = LLVMBuildAdd(lo->b, p->lane, kj_i64(lo, lane), "");
+    LLVMValueRef at = LLVMBuildGEP2(lo->b, lo->ptr, p->rows, &l, 1, "");
+    return behind(lo, LLVMBuildLoad2(lo->b, lo->ptr, at, ""), p->by, piece * PIECE);
+}
+
+/* What the tile's lanes have in that column of the strip. */
+static LLVMValueRef turn_at(kj_lower *lo, const place *p, const shape *s, int column)
+{
+    int turn = p->down ? KJ_STRIP - 1 - column : column;
+    LLVMValueRef bytes = LLVMBuildMul(lo->b, p->lane, kj_i64(lo, s->size), "");
+    return behind(lo, p->room, bytes, turn * lo->lanes * s->size);
+}
+
+static LLVMTypeRef vector_of(kj_lower *lo, const shape *s, int n)
+{
+    return LLVMVectorType(LLVMIntTypeInContext(lo->ctx, 8u * (unsigned)s->size), (unsigned)n);
+}
+
+static void load_block(kj_lower *lo, const place *p, const shape *s, int piece)
+{
+    LLVMValueRef v[MOST_PIECES][MOST_ELEMENTS];
+    for (int j = 0; j < s->elements; j++) {
+        LLVMValueRef rows[MOST_PIECES];
+        for (int q = 0; q < s->pieces; q++) {
+            LLVMValueRef at = row_at(lo, p, q * s->elements + j, piece);
+            rows[q] = LLVMBuildLoad2(lo->b, vector_of(lo, s, s->block * s->elements), at, "");
+            LLVMSetAlignment(rows[q], (unsigned)s->size);
+        }
+        regroup(lo, rows, s->pieces, s->block, s->elements);
+        for (int c = 0; c < s->block; c++)
+            v[c][j] = rows[c];
+    }
+    for (int c = 0; c < s->block; c++) {
+        transpose(lo, v[c], s->elements, s->width);
+        for (int i = 0; i < s->elements; i++) {
+            int column = (piece + c) * s->elements + i;
+            LLVMValueRef store = LLVMBuildStore(lo->b, v[c][i], turn_at(lo, p, s, column));
+            LLVMSetAlignment(store, (unsigned)(s->width * s->size));
+        }
+    }
+}
+
+/* ---- The function ---- */
+
+/* In it: a loop over the tiles of a gang's row. */
+static void move_tiles(kj_lower *lo, const shape *s, bool down)
+{
+    place p = {LLVMGetParam(lo->fn, 0), LLVMGetParam(lo->fn, 1), LLVMGetParam(lo->fn, 2), NULL,
+               down};
+    LLVMBasicBlockRef entry = kj_new_block(lo, "entry"), tile = kj_new_block(lo, "tile"),
+                      done = kj_new_block(lo, "done");
+    LLVMPositionBuilderAtEnd(lo->b, entry);
+    LLVMBuildBr(lo->b, tile);
+    LLVMPositionBuilderAtEnd(lo->b, tile);
+    p.lane = LLVMBuildPhi(lo->b, lo->i64, "lane");
+    for (int piece = 0; piece < s->columns; piece += s->block)
+        load_block(lo, &p, s, piece);
+    LLVMValueRef next = LLVMBuildAdd(lo->b, p.lane, kj_i64(lo, s->width), "");
+    LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntULT, next, kj_i64(lo, lo->lanes), ""), tile,
+                    done);
+    LLVMAddIncoming(p.lane, (LLVMValueRef[]){kj_i64(lo, 0), next},
+                    (LLVMBasicBlockRef[]){entry, tile}, 2);
+    LLVMPositionBuilderAtEnd(lo->b, done);
+    LLVMBuildRetVoid(lo->b);
+}
+
+static LLVMValueRef make_function(kj_lower *lo, LLVMTypeRef signature, const char *name,
+                                  const shape *s, bool down)
+{
+    LLVMValueRef kernel = lo->fn, f = LLVMAddFunction(lo->module, name, signature);
+    LLVMBasicBlockRef back = LLVMGetInsertBlock(lo->b);
+    LLVMSetLinkage(f, LLVMInternalLinkage);
+    lo->fn = f;
+    kj_attribute(lo, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "noinline", 0);
+    kj_attribute(lo, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "nounwind", 0);
+    kj_attribute_vectors(lo);
+    move_tiles(lo, s, down);
+    lo->fn = kernel;
+    LLVMPositionBuilderAtEnd(lo->b, back);
+    return f;
+}
+
+void kj_strip_load(kj_lower *lo, kj_dtype type, bool down, LLVMValueRef rows, LLVMValueRef turn,
+                   LLVMValueRef room)
+{
+    char name[48];
+    shape s = shape_of(lo, kj_types[type].size);
+    LLVMTypeRef params[3] = {lo->ptr, lo->i64, lo->ptr};
+    LLVMTypeRef signature = LLVMFunctionType(LLVMVoidTypeInContext(lo->ctx), params, 3, false);
+    kj_snprintf(name, sizeof name, "kj.strip.load.%d.%d%s", lo->lanes, s.size, down ? ".down" : "");
+    LLVMValueRef f = LLVMGetNamedFunction(lo->module, name), by = turn;
+    if (!f)
+        f = make_function(lo, signature, name, &s, down);
+    if (down)
+        by = LLVMBuildSub(lo->b, kj_i64(lo, 1 - KJ_STRIP), turn, "");
+    by = LLVMBuildMul(lo->b, by, kj_i64(lo, s.size), "");
+    LLVMBuildCall2(lo->b, signature, f, (LLVMValueRef[]){rows, by, room}, 3, "");
+}
