@@ -1,4 +1,5 @@
 # What lit makes of a test file: see tests/run, which sets the environment read here.
+import ctypes
 import os
 import re
 import shutil
@@ -56,6 +57,12 @@ for folder in (os.environ.get("CUDA_HOME"), "/usr/local/cuda", "/usr"):
         config.available_features.add("cuda.h")
         config.substitutions.append(("%cuda", folder))
         break
+for name in ("libzip.so.5", "libzip.so.4"): # as the library looks for it
+    try:
+        ctypes.CDLL(name)
+        config.available_features.add("libzip")
+    except OSError:
+        pass
 if os.path.exists("/usr/include/dlpack/dlpack.h"):
     config.available_features.add("dlpack.h")
 try: # a container may have no terminals to give

@@ -69,6 +69,12 @@ bool kj_file_is_untyped(const char *path)
     return f && f->can & CONVERTS;
 }
 
+bool kj_file_has_names(const char *path)
+{
+    const format *f = format_of(path);
+    return f && f->can & NAMES;
+}
+
 /* ---- Reading ---- */
 
 /* A number of a picture as another type: of another whole type of 8 or 16 bits, or a float, where

@@ -131,9 +131,10 @@ static kjit_status unknown_member(archive *a, const char *name, int64_t n)
     const char *all = list.data ? list.data : "none";
     kjit_status status =
         list.failed ? kj_no_memory(a->ctx)
+        : n == 0    ? kj_fail(a->ctx, KJIT_FORMAT, "'%s' has no arrays", a->path)
         : name ? kj_fail(a->ctx, KJIT_NOT_FOUND, "'%s' has no array '%s': it has %s", a->path, name,
                          all)
-               : kj_fail(a->ctx, KJIT_INVALID, "'%s' has %lld arrays; name= says which: %s",
+               : kj_fail(a->ctx, KJIT_INVALID, "'%s' has %lld arrays, and no name says which: %s",
                          a->path, (long long)n, all);
     kj_text_free(&list);
     return status;

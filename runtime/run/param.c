@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* "name=value" of the options: is it this name's? Returns the value. */
 static const char *value_for(const char *option, const char *name)
@@ -244,17 +245,51 @@ static bool kind_of_type(const kj_run *r, const kj_type_ref *type, kj_rkind *out
     return true;
 }
 
+/* "file" or "file:name": the path, for free(), and where the name of the one array begins, if that is no part of the
+ * path. */
+static char *path_and_name(const char *text, const char **name)
+{
+    char *path = strdup(text);
+    *name = NULL;
+    if (!path || access(path, F_OK) == 0)
+        return path;
+    for (char *colon = strchr(path, ':'); colon; colon = strchr(colon + 1, ':')) {
+        *colon = '\0';
+        if (kj_file_has_names(path) && access(path, F_OK) == 0) {
+            *name = colon + 1;
+            return path;
+        }
+        *colon = ':';
+    }
+    return path;
+}
+
 /* A file of records is read as the type that the param is declared with, and a table, whose numbers have none. */
-static bool load_override(kj_run *r, const kj_type_ref *type, const char *path, kj_rvalue *out)
+static bool load_file(kj_run *r, const kj_type_ref *type, const char *path, const char *name,
+                      kj_rvalue *out)
 {
     kjit_array *a = NULL;
     const kj_aggregate *of =
         type && type->name ? kj_record_named(r->program, r->file, type->name) : NULL;
     kj_dtype scalar = type && type->name && !of ? (kj_dtype)kj_run_type(r, type->name) : KJ_VOID;
     bool typed = of || (scalar != KJ_VOID && kj_file_is_untyped(path));
-    kjit_load_options how = {.as_dtype = typed, .dtype = (kjit_dtype)(of ? of->type : scalar)};
+    kjit_load_options how = {
+        .name = name, .as_dtype = typed, .dtype = (kjit_dtype)(of ? of->type : scalar)};
     return kj_run_check(r, kjit_array_load_with(r->ctx, path, &how, &a), kj_run_nowhere) &&
            kj_run_array(r, kj_run_nowhere, a, out);
+}
+
+static bool load_override(kj_run *r, const kj_stmt *s, const char *text, kj_rvalue *out)
+{
+    const char *name;
+    char *path = path_and_name(text, &name);
+    if (!path)
+        return kj_run_no_memory(r, kj_run_nowhere);
+    bool ok = load_file(r, s->u.let.type, path, name, out);
+    if (!ok && !name && r->status == KJIT_INVALID && kj_file_has_names(path))
+        kj_run_hint(r, "%s=@%s:NAME takes the one of that name", s->u.let.names->name, path);
+    free(path);
+    return ok;
 }
 
 static bool override_value(kj_run *r, const kj_stmt *s, const char *text, kj_rvalue *out)
@@ -269,7 +304,7 @@ static bool override_value(kj_run *r, const kj_stmt *s, const char *text, kj_rva
     if (wanted == KJ_R_ARRAY) {
         if (*text != '@')
             return wrong_kind(r, name, text, wanted);
-        return load_override(r, s->u.let.type, text + 1, out);
+        return load_override(r, s, text + 1, out);
     }
     if (wanted != KJ_R_BOOL && wanted != KJ_R_INT && wanted != KJ_R_FLOAT && wanted != KJ_R_COMPLEX)
         return kj_run_fail(r, KJIT_INVALID, kj_run_nowhere,

@@ -1,4 +1,5 @@
 /* Files, and copies between host and device. In: paths and arrays; out: arrays. */
+#include "io/file.h"
 #include "run/run.h"
 
 #include <stdlib.h>
@@ -47,8 +48,13 @@ bool kj_run_load_file(kj_run *r, kj_rcall *c, kj_rvalue *out)
         !kj_run_arg_dtype(r, c, 1, &how.dtype) ||
         (c->given[2] && !kj_run_arg_text(r, c, 2, &how.name)))
         return false;
-    return kj_run_check(r, kjit_array_load_with(r->ctx, path, &how, &a), c->span) &&
-           kj_run_array(r, c->span, a, out);
+    kjit_status status = kjit_array_load_with(r->ctx, path, &how, &a);
+    if (status == KJIT_OK)
+        return kj_run_array(r, c->span, a, out);
+    kj_run_check(r, status, c->span);
+    return status == KJIT_INVALID && !how.name && kj_file_has_names(path)
+               ? kj_run_hint(r, "load(\"%s\", name=\"...\") takes the one of that name", path)
+               : false;
 }
 
 /* Positions of save's parameters behind those that take the arrays. */

@@ -317,7 +317,7 @@ static void test_archive(void **state)
     assert_true(((double *)kjit_array_data(a))[5] == 3);
     kjit_array_free(a);
     FAILS(kjit_array_load(ctx, path_of("a.npz"), &a), KJIT_INVALID,
-          "name= says which: t, arr_1, none");
+          "3 arrays, and no name says which: t, arr_1, none");
     FAILS(kjit_array_load_with(ctx, path_of("a.npz"), &(kjit_load_options){.name = "u"}, &a),
           KJIT_NOT_FOUND, "no array 'u': it has t, arr_1, none");
     const kjit_named_array same[] = {three[0], three[0]};
