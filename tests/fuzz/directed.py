@@ -1,34 +1,44 @@
-"""Directed rounding: results that are rounded down, up, towards zero or to nearest, from exact fractions."""
+"""Directed rounding: results that are rounded down, up, towards zero or to nearest, from exact fractions: pairs of integers
+(several times faster than those of Python's library, which reduces them)."""
 import math
-from fractions import Fraction
 
 import scalars
 from scalars import DIGITS, INF, LARGEST, LEAST_EXPONENT, NAN, ROUND
 
 MODES = ("rn", "rd", "ru", "rz")
+ABOVE = {t: math.frexp(LARGEST[t])[1] for t in LARGEST} # the exponent of the power of two that is too large
 
 
-def rounded(q, t, mode):
-    """A fraction other than 0 as a number of type t."""
-    sign = 1 if q > 0 else -1
-    down = mode == "rd" or mode == "rz" and q > 0
-    size = abs(q)
-    e = size.numerator.bit_length() - size.denominator.bit_length()
-    e -= Fraction(2) ** e > size
-    unit = Fraction(2) ** max(e - DIGITS[t] + 1, LEAST_EXPONENT[t])
-    n = round(q / unit) if mode == "rn" else math.floor(q / unit) if down else math.ceil(q / unit)
-    value = n * unit
-    if abs(value) > LARGEST[t]:
-        within = mode == "rz" or mode == ("rd" if q > 0 else "ru")
-        return math.copysign(LARGEST[t] if within else INF, sign)
-    return math.copysign(float(value), sign)
+def rounded(p, q, t, mode):
+    """p / q, which is not 0, as a number of type t; q is above 0."""
+    size, sign = abs(p), 1 if p > 0 else -1
+    inwards = mode == "rz" or mode == ("rd" if p > 0 else "ru")
+    e = size.bit_length() - q.bit_length()
+    e -= q << max(e, 0) > size << max(-e, 0)
+    unit = max(e - DIGITS[t] + 1, LEAST_EXPONENT[t])
+    step = q << max(unit, 0)
+    n, rest = divmod(size << max(-unit, 0), step)
+    if mode == "rn":
+        n += 2 * rest > step or 2 * rest == step and n & 1
+    elif rest and not inwards:
+        n += 1
+    if n.bit_length() + unit > ABOVE[t]:
+        return sign * (LARGEST[t] if inwards else INF)
+    return sign * math.ldexp(n, unit)
 
 
-def total(p, q, zero, t, mode):
-    """p + q; `zero` is what the operation to nearest gives where the sum is 0."""
-    if p + q:
-        return rounded(p + q, t, mode)
-    return -0.0 if mode == "rd" and (p or q) else zero
+def total(a, b, zero, t, mode):
+    """The sum of two fractions; `zero` is what the operation to nearest gives where the sum is 0."""
+    (p, q), (r, s) = a, b
+    both = p * s + r * q
+    if both:
+        return rounded(both, q * s, t, mode)
+    return -0.0 if mode == "rd" and p else zero
+
+
+def product(a, b):
+    (p, q), (r, s) = a.as_integer_ratio(), b.as_integer_ratio()
+    return p * r, q * s
 
 
 def special(*args):
@@ -49,35 +59,37 @@ def directed(name, t, *args):
         if special(a, b):
             return rnd(a + b)
         zero = -0.0 if mode == "rd" and math.copysign(1, a) != math.copysign(1, b) else a + b
-        return total(Fraction(a), Fraction(b), zero, t, mode)
+        return total(a.as_integer_ratio(), b.as_integer_ratio(), zero, t, mode)
     if what == "div":
         if special(a, b) or a == 0 or b == 0:
             return rnd(scalars.divide(a, b))
-        return rounded(Fraction(a) / Fraction(b), t, mode)
+        (p, q), (r, s) = a.as_integer_ratio(), b.as_integer_ratio()
+        return rounded(p * s if r > 0 else -p * s, q * abs(r), t, mode)
     if what == "mul":
-        return rnd(a * b) if special(a, b) or a == 0 or b == 0 else rounded(Fraction(a) * Fraction(b), t, mode)
+        return rnd(a * b) if special(a, b) or a == 0 or b == 0 else rounded(*product(a, b), t, mode)
     c = args[2]
     if special(a, b, c):
         return NAN if special(a, b) and a * b != a * b else c if special(c) and not special(a, b) else rnd(a * b + c)
     sign = math.copysign(1, a) * math.copysign(1, b)
     zero = math.copysign(0.0, c) if math.copysign(1, c) == sign else -0.0 if mode == "rd" else 0.0
-    return total(Fraction(a) * Fraction(b), Fraction(c), zero, t, mode)
+    return total(product(a, b), c.as_integer_ratio(), zero, t, mode)
 
 
 def converted(x, t, mode):
     """A number in a float type."""
-    return float(x) if special(x) or x == 0 else rounded(Fraction(x), t, mode)
+    return float(x) if special(x) or x == 0 else rounded(*x.as_integer_ratio(), t, mode)
 
 
 def square_root(x, t, mode):
     """Of a number above 0."""
     near = ROUND[t](math.sqrt(x))
-    exact = Fraction(near) ** 2
-    if mode == "rn" or exact == Fraction(x):
+    (p, q), (r, s) = near.as_integer_ratio(), x.as_integer_ratio()
+    above = p * p * s - r * q * q       # has the sign of near * near - x
+    if mode == "rn" or not above:
         return near
     if mode == "ru":
-        return near if exact > x else scalars.nextafter(near, INF, t)
-    return near if exact < x else scalars.nextafter(near, 0.0, t)
+        return near if above > 0 else scalars.nextafter(near, INF, t)
+    return near if above < 0 else scalars.nextafter(near, 0.0, t)
 
 
 NAMES = [f"{what}_{mode}" for what in ("add", "sub", "mul", "div", "sqrt", "fma") for mode in MODES]
