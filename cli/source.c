@@ -96,19 +96,13 @@ static bool is_file_text(const char *text)
 /* The text of standard input, or of -e; NULL after a complaint. */
 static char *read_text(const options *o, size_t *size)
 {
-    char *text = NULL;
-    if (!o->text) {
-        text = read_all(stdin, MOST_SOURCE, size);
-        if (!text)
-            complain("standard input cannot be read: %s", strerror(errno));
-        return text;
-    }
-    int n = asprintf(&text, is_file_text(o->text) ? "%s\n" : "run { %s\n}\n", o->text);
-    *size = n < 0 ? 0 : (size_t)n;
-    if (n < 0) {
+    char *text = o->text ? strdup(o->text) : read_all(stdin, MOST_SOURCE, size);
+    if (o->text && text)
+        *size = strlen(text);
+    if (!text && o->text)
         complain("out of memory");
-        return NULL;
-    }
+    else if (!text)
+        complain("standard input cannot be read: %s", strerror(errno));
     return text;
 }
 
@@ -136,6 +130,7 @@ static kjit_status load(kjit_context *ctx, const options *o, const char *path,
     if (asprintf(&folders, ".:%s:%s", o->path ? o->path : "", more ? more : "") < 0)
         folders = NULL;
     c.path = folders;
+    c.statements = o->text && !is_file_text(o->text);
     kjit_status status = kjit_module_compile(ctx, o->text ? path : "<stdin>", text, size, &c, out);
     free(folders);
     if (status != KJIT_OK && status != KJIT_COMPILE)

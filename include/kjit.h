@@ -420,6 +420,7 @@ typedef struct kjit_compile_options {
     const kjit_source *sources;
     int nsources;
     const char *path;
+    int statements; /* 1: the source is what stands in a run block, without `run {` and `}` */
 } kjit_compile_options;
 
 /* Checks the source; kernels are compiled at their first launch, once for each combination of

@@ -30,6 +30,7 @@ typedef struct kj_source {
     size_t size;                 /* at most 64 MiB (KJ_SOURCE_MAX) */
     const kj_source_part *parts; /* in their order */
     int nparts;                  /* 0: the whole is one file */
+    bool statements;             /* the first is what stands in a run block, without its braces */
 } kj_source;
 
 enum { KJ_SOURCE_MAX = 64 << 20, KJ_MAX_ERRORS = 20, KJ_MAX_WARNINGS = 20 };

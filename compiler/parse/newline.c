@@ -3,7 +3,10 @@
  * Line ends are dropped inside ( ) and [ ]. Where a token shows that a bracket was never closed,
  * ( and [ are given up: the parser gets the line end it missed, and reports them
  * (kj_parser.unclosed). Missing } are supplied, reported once at the innermost block. So the
- * errors of a statement stay within it, and those of an item too. */
+ * errors of a statement stay within it, and those of an item too.
+ *
+ * A text of statements gets the `run {` and `}` that it lacks as tokens without a place, so that all
+ * places are those of the text as it is. */
 #include <string.h>
 
 #include "knl.tab.h"
@@ -22,6 +25,20 @@ static bool in_braces(const kj_parser *p)
 {
     const kj_bracket *b = innermost(p);
     return !b || b->kind == '{';
+}
+
+/* In no block but the one that nobody wrote? */
+static bool in_unwritten(const kj_parser *p)
+{
+    return p->unwritten && p->nbraces == 1;
+}
+
+int kj_layout_unwritten(kj_parser *p, kj_span *span)
+{
+    static const int tokens[] = {KJ_TK_RUN, KJ_TK_LBRACE};
+    bool wanted = p->source->statements && p->begin == 0;
+    *span = (kj_span){p->offset, p->offset};
+    return wanted && p->unwritten < 2 ? tokens[p->unwritten++] : 0;
 }
 
 static bool word_at(const char *text, const char *word)
@@ -197,6 +214,20 @@ static void pop_brace(kj_parser *p)
     }
 }
 
+/* A } that would close the block that nobody wrote: what follows is a statement. */
+static int close_unwritten(kj_parser *p, kj_span span)
+{
+    if (give_up(p)) {
+        kj_message *m = kj_error(p->diag, span, KJ_RULE_SYNTAX, "missing '%c' before '}'",
+                                 p->unclosed.kind == '(' ? ')' : ']');
+        kj_note(p->diag, m, p->unclosed.span, "to close the '%c' opened here", p->unclosed.kind);
+    } else {
+        kj_error(p->diag, span, KJ_RULE_SYNTAX, "unexpected '}': no block is open");
+    }
+    p->stray = true;
+    return KJ_TK_NEWLINE;
+}
+
 void kj_layout_lacks_brace(kj_parser *p)
 {
     p->supplying = true;
@@ -205,11 +236,11 @@ void kj_layout_lacks_brace(kj_parser *p)
 /* Before a token that only follows closed blocks: gives a } for each one open. */
 static int supply_braces(kj_parser *p, int token, kj_span span)
 {
-    if (!p->nbraces) {
+    if (!p->nbraces || (in_unwritten(p) && token != KJ_TK_END)) {
         p->supplying = false;
         return token;
     }
-    if (!p->supplying) {
+    if (!p->supplying && !in_unwritten(p)) {
         kj_message *m;
         if (token == KJ_TK_END)
             m = kj_error(p->diag, span, KJ_RULE_MISSING_BRACE,
@@ -293,7 +324,8 @@ bool kj_layout_drops(kj_parser *p, int token, kj_span span)
 static bool begins_item(const kj_parser *p, kj_span span)
 {
     const char *text = p->source->text;
-    if (!p->nbraces || !in_braces(p) || (span.begin > 0 && text[span.begin - 1] != '\n'))
+    if (!p->nbraces || in_unwritten(p) || !in_braces(p) ||
+        (span.begin > 0 && text[span.begin - 1] != '\n'))
         return false;
     const char *line = text + p->open[0].span.end;
     line += strcspn(line, "\n");
@@ -324,8 +356,8 @@ static bool decorates_statement(const kj_parser *p, uint32_t at)
 static bool lacks_brace(const kj_parser *p, kj_span span)
 {
     const kj_bracket *b = innermost(p);
-    if (!b || b->kind != '{' || p->token == KJ_TK_RBRACE || !begins_line(p, span) ||
-        indent(p, b->span.begin) != indent(p, span.begin))
+    if (!b || b->kind != '{' || in_unwritten(p) || p->token == KJ_TK_RBRACE ||
+        !begins_line(p, span) || indent(p, b->span.begin) != indent(p, span.begin))
         return false;
     const char *line = p->source->text + b->span.begin;
     for (int i = 0; i < MOST_SEEN && line > p->source->text && line[-1] != '\n'; i++)
@@ -380,7 +412,8 @@ bool kj_layout_is_misnamed(kj_parser *p, int token, kj_span span)
 /* An item within a block, as its indentation shows: `fn` in a kernel. */
 static bool is_nested(kj_parser *p, kj_span span)
 {
-    if (!p->nbraces || !in_braces(p) || span.begin == 0 || p->source->text[span.begin - 1] == '\n')
+    bool first = span.begin == 0 || p->source->text[span.begin - 1] == '\n';
+    if (!p->nbraces || !in_braces(p) || (first && !in_unwritten(p)))
         return false;
     kj_message *m = kj_error(p->diag, span, KJ_RULE_MISPLACED, "'%.*s' stands at the top of a file",
                              (int)(span.end - span.begin), p->source->text + span.begin);
@@ -453,7 +486,11 @@ static int account(kj_parser *p, int token, kj_span *span)
         return token;
     case KJ_TK_RPAREN: pop(p, '('); return token;
     case KJ_TK_RBRACKET: pop(p, '['); return token;
-    case KJ_TK_RBRACE: pop_brace(p); return token;
+    case KJ_TK_RBRACE:
+        if (in_unwritten(p))
+            return close_unwritten(p, *span);
+        pop_brace(p);
+        return token;
     case KJ_TK_SEMICOLON: return in_braces(p) ? token : KJ_TK_INNER_SEMICOLON;
     case KJ_TK_NEWLINE:
         span->end = span->begin + 1; /* the rest is blank lines and comments */

@@ -53,6 +53,7 @@ typedef struct kj_parser {
     kj_bracket unclosed; /* a ( or [ that this token shows to be unclosed; kind 0: none */
     bool unopened;       /* this token is a ) or ] for which none is open */
     bool supplying;      /* a missing } was reported */
+    int unwritten;       /* tokens that a text of statements was given to begin with: run { */
     int misnamed[8];     /* keywords that were used as names, and reported: names from there on */
     int nmisnamed;
     int lost; /* columns before a header that has no {, and 1: its block, that is lost, is indented more */
@@ -291,6 +292,7 @@ void kj_habit_mend_comment(kj_parser *p, kj_message *m, kj_span all, uint32_t ma
 /* Takes the token just read, keeps the account of brackets, and gives the token the parser
  * should see: it, or a } that is missing before it. */
 int kj_layout_token(kj_parser *p, int token, kj_span *span);
+int kj_layout_unwritten(kj_parser *p, kj_span *span); /* a token that the text lacks, here; or 0 */
 /* Is the token a keyword that the file takes for a name, and stands here as one? The first time it is
  * reported. */
 bool kj_layout_is_misnamed(kj_parser *p, int token, kj_span span);

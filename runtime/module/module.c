@@ -188,8 +188,10 @@ static void analyse(void *data)
         memset(copy, ' ', s->size);
     copy[s->size] = '\0';
     take_options(mod, s->options);
-    mod->source =
-        (kj_source){.name = kj_arena_printf(arena, "%s", s->name), .text = copy, .size = s->size};
+    mod->source = (kj_source){.name = kj_arena_printf(arena, "%s", s->name),
+                              .text = copy,
+                              .size = s->size,
+                              .statements = s->options && s->options->statements};
     kj_warnings wanted = {.error = false};
     kj_span unused;
     if (s->options && s->options->warn)
