@@ -194,6 +194,8 @@ static bool is_free(const kj_tarray *a, kj_texpr *const *index)
 void kj_lower_store(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, const kj_texpr *value,
                     kj_mask m)
 {
+    if (lo->strip && kj_strip_stored(lo, index, value, m))
+        return;
     bool first = kj_may_fail(value) && (a->checks || !is_free(a, index)); /* and told first */
     kj_tile v = first ? kj_lower_expr(lo, value, m) : (kj_tile){.rows = 0};
     kj_access at = kj_lower_access(lo, a, index, m);

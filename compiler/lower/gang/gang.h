@@ -81,6 +81,8 @@ typedef struct kj_range {
 kj_tile kj_lower_strips(kj_lower *lo, const kj_tstmt *s, const kj_range *range, kj_mask m);
 /* In lo->strip: is it a load that was made already? Then *out is what it gave. */
 bool kj_strip_loaded(kj_lower *lo, kj_texpr *const *index, kj_tile *out);
+/* Is it a store that waits for the strip's end? Then the value is computed and kept. */
+bool kj_strip_stored(kj_lower *lo, kj_texpr *const *index, const kj_texpr *value, kj_mask m);
 
 /* ---- value_check.c ---- */
 

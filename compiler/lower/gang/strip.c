@@ -1,10 +1,11 @@
 /* Loops over a row of each thread's, by strips of KJ_STRIP turns: what all lanes load in these is loaded in front of
- * them, each lane's elements at once, as they lie side by side, where a turn by itself would gather. Turns that are
- * left run as they do without strips, and so do all where something that a turn stores may be what a later one loads:
+ * them, each lane's elements at once, as they lie side by side, where a turn by itself would gather; what they store,
+ * behind them. Turns that are left run as they do without strips, and so do all where something that is stored may be
+ * loaded, or stored over, by others:
  *
  *     places: those of the walking accesses in the first turn
- *     if there are turns enough, and nothing is stored that was loaded too early:
- *         for each strip: load; for each turn of it: the body
+ *     if there are turns enough, and nothing sees the difference:
+ *         for each strip: load; for each turn of it: the body; store
  *     for the turns that are left: the body */
 #include "lower/gang/strip.h"
 
@@ -29,13 +30,24 @@ static LLVMValueRef room_of(kj_lower *lo, int w, int row, bool elements)
 
 /* ---- Places ---- */
 
-/* Do others of the loop's stores go to its array? */
-static bool is_stored(const kj_strip *strip, const kj_tarray *root)
+static bool is_among(const kj_roots *all, const kj_tarray *root)
 {
-    for (int i = 0; i < strip->nstored; i++)
-        if (strip->stored[i] == root)
+    for (int i = 0; i < all->n; i++)
+        if (all->root[i] == root)
             return true;
     return false;
+}
+
+/* A load ahead, or a store behind the strip's turns, passes others of the same array by, of which nothing is known. A
+ * store of which some thread's place is another row's is one of several to a place. */
+static bool is_moved(const kj_lower *lo, const kj_strip *strip, const kj_along *w)
+{
+    bool near = kj_is_unit(w->at.offset) || w->at.group || kj_is_strided(lo, &w->at);
+    if (w->at.offset.lanes == 1 || near || !w->always || !kj_has_strips(lo, w->array->elem) ||
+        is_among(&strip->stored, w->array->root))
+        return false;
+    return !w->stores ||
+           (w->at.offset.rows == lo->rows && !is_among(&strip->loaded, w->array->root));
 }
 
 /* Computes the places in the first turn; false if nothing is to be moved: lanes are near each other after all. */
@@ -53,9 +65,7 @@ static bool find_places(kj_lower *lo, kj_strip *strip, kj_tile start, kj_mask m)
     for (int i = 0; i < strip->nwalks; i++) {
         kj_along *w = &strip->walks[i];
         w->at = kj_lower_access(lo, w->array, w->index, m);
-        bool near = kj_is_unit(w->at.offset) || w->at.group || kj_is_strided(lo, &w->at);
-        w->moved = !w->stores && w->at.offset.lanes > 1 && !near &&
-                   kj_has_strips(lo, w->array->elem) && !is_stored(strip, w->array->root);
+        w->moved = is_moved(lo, strip, w);
         any |= w->moved;
     }
     return any;
@@ -96,7 +106,7 @@ static void find_rows(kj_lower *lo, kj_along *w, kj_mask m)
     }
 }
 
-/* ---- Is nothing stored that was loaded too early? ---- */
+/* ---- Does nothing see that loads are sooner and stores later? ---- */
 
 /* What a walk touches in all of the loop's turns: bytes from `low` on, up to `high`. */
 typedef struct span {
@@ -146,8 +156,9 @@ static LLVMValueRef are_apart(kj_lower *lo, span a, span b)
     return LLVMBuildOr(lo->b, behind, before, "");
 }
 
-/* Of each lane: does what it stores by walk `to` change nothing that it loads ahead by `from`? Where both are at the
- * same element in each turn, what is stored comes behind what is loaded. What other threads store is not defined. */
+/* Of each lane: is what it stores by walk `to` the same, seen by walk `from`, when strips make one of them sooner or
+ * later? So it is where both are at the same element in each turn, and `to` comes behind. What other threads see is not
+ * defined. */
 static LLVMValueRef is_harmless(kj_lower *lo, const kj_strip *strip, const kj_along *from,
                                 const kj_along *to, int row)
 {
@@ -166,20 +177,39 @@ static LLVMValueRef both(kj_lower *lo, LLVMValueRef a, LLVMValueRef b)
     return a ? LLVMBuildAnd(lo->b, a, b, "") : b;
 }
 
-/* What is to hold for the loads of a walk, of all lanes; NULL where that is nothing. */
-static LLVMValueRef test_walk(kj_lower *lo, const kj_strip *strip, const kj_along *w,
-                              LLVMValueRef all)
+static bool is_global(const kj_along *w)
 {
-    for (int i = 0; i < strip->nwalks; i++) {
-        const kj_along *to = &strip->walks[i];
-        int rows = to->at.offset.rows > w->at.offset.rows ? to->at.offset.rows : w->at.offset.rows;
-        for (int r = 0; to->stores && r < rows; r++)
-            all = both(lo, all, is_harmless(lo, strip, w, to, r));
+    return w->array->root->space == KJ_GLOBAL;
+}
+
+/* Two walks that pass each other by: what one of them stores. */
+static bool are_tested(const kj_along *from, const kj_along *to)
+{
+    bool once = !from->stores || from < to;
+    return from != to && to->stores && once && (from->moved || to->moved) && is_global(from);
+}
+
+/* Those of a walk: what is to hold, of all lanes, and `all` does; NULL where that is nothing. */
+static LLVMValueRef test_walks(kj_lower *lo, const kj_strip *strip, const kj_along *from,
+                               LLVMValueRef all)
+{
+    for (const kj_along *to = strip->walks; to < strip->walks + strip->nwalks; to++) {
+        int rows =
+            to->at.offset.rows > from->at.offset.rows ? to->at.offset.rows : from->at.offset.rows;
+        for (int r = 0; are_tested(from, to) && r < rows; r++)
+            all = both(lo, all, is_harmless(lo, strip, from, to, r));
     }
-    for (int i = 0; i < strip->nstored; i++)
+    return all;
+}
+
+/* And that it is apart from those arrays. */
+static LLVMValueRef test_roots(kj_lower *lo, const kj_strip *strip, const kj_along *w,
+                               const kj_roots *roots, LLVMValueRef all)
+{
+    for (int i = 0; i < roots->n; i++)
         for (int r = 0; r < w->at.offset.rows; r++)
             all = both(lo, all,
-                       are_apart(lo, span_of(lo, strip, w, r), span_of_root(lo, strip->stored[i])));
+                       are_apart(lo, span_of(lo, strip, w, r), span_of_root(lo, roots->root[i])));
     return all;
 }
 
@@ -188,11 +218,15 @@ static void branch_allowed(kj_lower *lo, kj_strip *strip, LLVMBasicBlockRef rest
 {
     LLVMValueRef all = NULL;
     for (int i = 0; i < strip->nwalks; i++)
-        if (strip->walks[i].stores || strip->walks[i].moved)
-            find_rows(lo, &strip->walks[i], m);
-    for (int i = 0; i < strip->nwalks; i++)
-        if (strip->walks[i].moved && strip->walks[i].array->root->space == KJ_GLOBAL)
-            all = test_walk(lo, strip, &strip->walks[i], all);
+        find_rows(lo, &strip->walks[i], m);
+    for (int i = 0; i < strip->nwalks; i++) {
+        const kj_along *w = &strip->walks[i];
+        all = test_walks(lo, strip, w, all);
+        if (w->moved && is_global(w))
+            all = test_roots(lo, strip, w, &strip->stored, all);
+        if (w->moved && w->stores)
+            all = test_roots(lo, strip, w, &strip->loaded, all);
+    }
     if (!all)
         return;
     LLVMBasicBlockRef allowed = kj_new_block(lo, "allowed");
@@ -213,36 +247,77 @@ static void store_rows(kj_lower *lo, const kj_strip *strip)
             LLVMBuildStore(lo->b, strip->walks[i].first[r], room_of(lo, i, r, false));
 }
 
-static void load_strip(kj_lower *lo, const kj_strip *strip, LLVMValueRef turn)
+static void move_strip(kj_lower *lo, const kj_strip *strip, LLVMValueRef turn, bool stores,
+                       kj_mask m)
 {
     for (int i = 0; i < strip->nwalks; i++) {
         const kj_along *w = &strip->walks[i];
-        for (int r = 0; w->moved && r < w->at.offset.rows; r++)
-            kj_strip_load(lo, w->at.type, strip->down, room_of(lo, i, r, false), turn,
-                          room_of(lo, i, r, true));
+        for (int r = 0; w->moved && w->stores == stores && r < w->at.offset.rows; r++) {
+            LLVMValueRef rows = room_of(lo, i, r, false), room = room_of(lo, i, r, true);
+            LLVMValueRef mask = m.kind == KJ_ALL ? NULL : kj_mask_row(lo, m, r, lo->lanes);
+            if (stores)
+                kj_strip_store(lo, w->at.type, strip->down, rows, turn, room, mask);
+            else
+                kj_strip_load(lo, w->at.type, strip->down, rows, turn, room);
+        }
     }
+}
+
+/* Which walk it is; -1 for one that strips do not move. */
+static int find_walk(const kj_strip *strip, kj_texpr *const *index)
+{
+    for (int i = 0; i < strip->nwalks; i++)
+        if (strip->walks[i].index == index)
+            return strip->walks[i].moved ? i : -1;
+    return -1;
+}
+
+/* Where the turn's elements of a row are. */
+static LLVMValueRef turn_of(kj_lower *lo, int walk, int row, LLVMTypeRef type)
+{
+    return LLVMBuildGEP2(lo->b, type, room_of(lo, walk, row, true), &lo->strip->turn, 1, "");
+}
+
+static unsigned alignment(const kj_lower *lo, kj_dtype type)
+{
+    int bytes = lo->lanes * kj_types[type].size;
+    return (unsigned)(bytes < LINE ? bytes : LINE);
 }
 
 bool kj_strip_loaded(kj_lower *lo, kj_texpr *const *index, kj_tile *out)
 {
-    int i = 0;
-    while (i < lo->strip->nwalks && lo->strip->walks[i].index != index)
-        i++;
-    const kj_along *w = &lo->strip->walks[i];
-    if (i == lo->strip->nwalks || !w->moved)
+    int i = find_walk(lo->strip, index);
+    if (i < 0)
         return false;
-    kj_dtype type = kj_memory_type(w->at.type);
+    const kj_access *a = &lo->strip->walks[i].at;
+    kj_dtype type = kj_memory_type(a->type);
     LLVMTypeRef vector = kj_vec(lo, type, lo->lanes);
-    int bytes = lo->lanes * kj_types[type].size;
-    *out = kj_tile_like(type, w->at.offset.rows, lo->lanes);
+    *out = kj_tile_like(type, a->offset.rows, lo->lanes);
     for (int r = 0; r < out->rows; r++) {
-        LLVMValueRef at =
-            LLVMBuildGEP2(lo->b, vector, room_of(lo, i, r, true), &lo->strip->turn, 1, "");
-        out->v[r] = LLVMBuildLoad2(lo->b, vector, at, "");
-        LLVMSetAlignment(out->v[r], (unsigned)(bytes < LINE ? bytes : LINE));
+        out->v[r] = LLVMBuildLoad2(lo->b, vector, turn_of(lo, i, r, vector), "");
+        LLVMSetAlignment(out->v[r], alignment(lo, type));
     }
-    if (w->at.type == KJ_BOOL)
+    if (a->type == KJ_BOOL)
         *out = kj_tile_convert(lo, *out, KJ_BOOL);
+    return true;
+}
+
+bool kj_strip_stored(kj_lower *lo, kj_texpr *const *index, const kj_texpr *value, kj_mask m)
+{
+    int i = find_walk(lo->strip, index);
+    if (i < 0)
+        return false;
+    const kj_access *a = &lo->strip->walks[i].at;
+    kj_dtype type = kj_memory_type(a->type);
+    LLVMTypeRef vector = kj_vec(lo, type, lo->lanes);
+    kj_tile v = kj_tile_dense(lo, kj_lower_expr(lo, value, m));
+    if (a->type == KJ_BOOL)
+        v = kj_tile_convert(lo, v, KJ_U8);
+    for (int r = 0; r < a->offset.rows; r++) {
+        LLVMValueRef store =
+            LLVMBuildStore(lo->b, kj_tile_vector(lo, v, r, lo->lanes), turn_of(lo, i, r, vector));
+        LLVMSetAlignment(store, alignment(lo, type));
+    }
     return true;
 }
 
@@ -306,7 +381,7 @@ static void lower_strips(kj_lower *lo, kj_strip *strip, const kj_range *range, L
     counted strips = count_open(lo, "strip");
     kj_halt_poll(lo, s);
     LLVMValueRef first = LLVMBuildMul(lo->b, strips.i, kj_i64(lo, KJ_STRIP), "");
-    load_strip(lo, strip, first);
+    move_strip(lo, strip, first, false, m);
     counted turn = count_open(lo, "turn");
     strip->turn = turn.i;
     slot->known = true;
@@ -316,6 +391,7 @@ static void lower_strips(kj_lower *lo, kj_strip *strip, const kj_range *range, L
     kj_lower_stmts(lo, s->u.for_.body, NULL, m);
     lo->strip = NULL;
     count_close(lo, &turn, kj_i64(lo, KJ_STRIP));
+    move_strip(lo, strip, first, true, m);
     count_close(lo, &strips, n);
     kj_counters_close(lo, counters);
 }

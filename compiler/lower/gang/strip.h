@@ -4,28 +4,31 @@
 
 #include "lower/gang/gang.h"
 
-enum { KJ_MOST_WALKS = 8, KJ_MOST_STORED = 4, KJ_MOST_LETS = 8 };
+enum { KJ_MOST_WALKS = 8, KJ_MOST_ROOTS = 4, KJ_MOST_LETS = 8 };
 
-/* An access of a loop that walks: its place is one element further in each turn. A store, or a load that each turn
- * makes, for all threads of the loop. */
+/* An access of a loop that walks: its place is one element further in each turn. */
 typedef struct kj_along {
     const kj_tarray *array;
     kj_texpr *const *index;
-    uint8_t dep; /* of its place */
-    bool stores;
-    bool moved;                      /* by strips */
-    kj_access at;                    /* its place in the first turn */
+    uint8_t dep;  /* of its place */
+    bool stores;  /* else a load that each turn makes, for all threads of the loop, */
+    bool always;  /* as it does this */
+    bool moved;   /* by strips */
+    kj_access at; /* its place in the first turn */
     LLVMValueRef first[KJ_MAX_ROWS]; /* and each lane's address */
 } kj_along;
+
+typedef struct kj_roots {
+    const kj_tarray *root[KJ_MOST_ROOTS];
+    int n;
+} kj_roots;
 
 struct kj_strip {
     const kj_tstmt *loop;
     bool down;
     kj_along walks[KJ_MOST_WALKS]; /* in the order of execution */
     int nwalks;
-    const kj_tarray
-        *stored[KJ_MOST_STORED]; /* the launch's arrays that others of the loop's stores go to */
-    int nstored;
+    kj_roots stored, loaded; /* the launch's arrays of the loop's other stores and loads */
     const kj_tstmt *lets[KJ_MOST_LETS]; /* of the loop's body, that places are made of */
     int nlets;
     LLVMValueRef turns; /* of the loop: an i64 without a sign */

@@ -119,34 +119,36 @@ static bool is_checked(const search *f, const kj_tarray *a)
     return false;
 }
 
-static void add_stored(search *f, const kj_tarray *root)
+static void add_root(search *f, kj_roots *all, const kj_tarray *root)
 {
-    kj_strip *out = f->out;
-    for (int i = 0; i < out->nstored; i++)
-        if (out->stored[i] == root)
+    for (int i = 0; i < all->n; i++)
+        if (all->root[i] == root)
             return;
-    if (out->nstored == KJ_MOST_STORED)
+    if (all->n == KJ_MOST_ROOTS)
         f->refused = true;
     else
-        out->stored[out->nstored++] = root;
+        all->root[all->n++] = root;
 }
 
 /* In the order of execution. Threads' own arrays and shared ones are none of the launch's. */
 static void see_access(search *f, const kj_tarray *a, kj_texpr *const *index, bool stores)
 {
     kj_strip *out = f->out;
-    bool global = a->root->space == KJ_GLOBAL, loads = !stores && !f->sometimes;
+    bool global = a->root->space == KJ_GLOBAL;
+    bool candidate = stores ? global : (global || a->root->space == KJ_CONST);
     f->refused |= is_checked(f, a);
     for (int i = 0; i < out->nwalks; i++) /* an expression that stands in two places */
         f->refused |= out->walks[i].index == index;
-    if (f->refused || !(stores ? global : loads && (global || a->root->space == KJ_CONST)))
+    if (f->refused)
         return;
-    bool walk = out->nwalks < KJ_MOST_WALKS && walks(f, a, index);
-    if (walk)
-        out->walks[out->nwalks++] = (kj_along){
-            .array = a, .index = index, .dep = dep_of(f->lo, a, index), .stores = stores};
-    else if (stores)
-        add_stored(f, a->root);
+    if (candidate && out->nwalks < KJ_MOST_WALKS && walks(f, a, index))
+        out->walks[out->nwalks++] = (kj_along){.array = a,
+                                               .index = index,
+                                               .dep = dep_of(f->lo, a, index),
+                                               .stores = stores,
+                                               .always = !f->sometimes};
+    else if (global)
+        add_root(f, stores ? &out->stored : &out->loaded, a->root);
 }
 
 static void see(search *f, const kj_texpr *e);
@@ -266,12 +268,12 @@ static bool has_strips(const kj_lower *lo, const kj_tstmt *s)
     return unit && !few && !(lo->kernel->checks & ~(unsigned)KJ_CHECK_BOUNDS);
 }
 
-/* Has a load whose lanes are in rows of their own? */
+/* Has an access whose lanes are in rows of their own? */
 static bool has_rows(const kj_strip *strip, const kj_lower *lo)
 {
     for (int i = 0; i < strip->nwalks; i++) {
         const kj_along *w = &strip->walks[i];
-        if (!w->stores && kj_lanes_of(lo, w->dep) > 1 && kj_has_strips(lo, w->array->elem))
+        if (w->always && kj_lanes_of(lo, w->dep) > 1 && kj_has_strips(lo, w->array->elem))
             return true;
     }
     return false;

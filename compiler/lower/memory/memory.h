@@ -106,6 +106,9 @@ bool kj_has_strips(const kj_lower *lo, kj_dtype type);
  * them; it stands at a multiple of 64 bytes. */
 void kj_strip_load(kj_lower *lo, kj_dtype type, bool down, LLVMValueRef rows, LLVMValueRef turn,
                    LLVMValueRef room);
+/* Stores them, of the lanes in `mask`; NULL: of all. */
+void kj_strip_store(kj_lower *lo, kj_dtype type, bool down, LLVMValueRef rows, LLVMValueRef turn,
+                    LLVMValueRef room, LLVMValueRef mask);
 
 /* ---- alias.c ---- */
 

@@ -1,4 +1,4 @@
-/* Elements of strips: KJ_STRIP neighbours in each lane's own row of memory, moved at once.
+/* Elements of strips: KJ_STRIP neighbours in each lane's own row of memory, loaded or stored at once.
  *
  * A lane's elements are loaded as they lie, as vectors, and put in the order of a gang: the first ones of all
  * lanes, then the second ones. That is a transposition, of tiles as wide as a vector register. Registers are made
@@ -51,7 +51,7 @@ bool kj_has_strips(const kj_lower *lo, kj_dtype type)
 static LLVMValueRef pieces(kj_lower *lo, LLVMValueRef a, LLVMValueRef b, int n, const int *which,
                            int count)
 {
-    int places[MOST_PLACES];
+    int places[MOST_PLACES] = {0};
     for (int i = 0; i < count * n; i++)
         places[i] = which[i / n] * n + i % n;
     return kj_shuffled(lo, a, b, places, count * n);
@@ -81,6 +81,18 @@ static void regroup(kj_lower *lo, LLVMValueRef *v, int rows, int b, int n)
             v[2 * h + 1] = pieces(lo, x, y, n, odd, 4);
         }
     }
+}
+
+/* And back: b vectors become rows of b pieces. */
+static void ungroup(kj_lower *lo, LLVMValueRef *v, int rows, int b, int n)
+{
+    LLVMValueRef from[2] = {v[0], b == 2 ? v[1] : NULL};
+    if (b == 4) {
+        regroup(lo, v, rows, b, n);
+        return;
+    }
+    for (int q = 0; q < rows; q++)
+        v[q] = pieces(lo, from[0], from[1], n, (const int[]){q, rows + q}, b);
 }
 
 /* Of vectors of whole pieces, n of n elements each: exchanges number i of vector k with number k of vector i, within
@@ -164,10 +176,33 @@ static void load_block(kj_lower *lo, const place *p, const shape *s, int piece)
     }
 }
 
-/* ---- The function ---- */
+static void store_block(kj_lower *lo, const place *p, const shape *s, int piece)
+{
+    LLVMValueRef v[MOST_PIECES][MOST_ELEMENTS];
+    for (int c = 0; c < s->block; c++) {
+        for (int i = 0; i < s->elements; i++) {
+            LLVMValueRef at = turn_at(lo, p, s, (piece + c) * s->elements + i);
+            v[c][i] = LLVMBuildLoad2(lo->b, vector_of(lo, s, s->width), at, "");
+            LLVMSetAlignment(v[c][i], (unsigned)(s->width * s->size));
+        }
+        transpose(lo, v[c], s->elements, s->width);
+    }
+    for (int j = 0; j < s->elements; j++) {
+        LLVMValueRef rows[MOST_PIECES] = {NULL};
+        for (int c = 0; c < s->block; c++)
+            rows[c] = v[c][j];
+        ungroup(lo, rows, s->pieces, s->block, s->elements);
+        for (int q = 0; q < s->pieces; q++) {
+            LLVMValueRef at = row_at(lo, p, q * s->elements + j, piece);
+            LLVMSetAlignment(LLVMBuildStore(lo->b, rows[q], at), (unsigned)s->size);
+        }
+    }
+}
 
-/* In it: a loop over the tiles of a gang's row. */
-static void move_tiles(kj_lower *lo, const shape *s, bool down)
+/* ---- The functions ---- */
+
+/* A loop over the tiles of a gang's row. */
+static void move_tiles(kj_lower *lo, const shape *s, bool down, bool stores)
 {
     place p = {LLVMGetParam(lo->fn, 0), LLVMGetParam(lo->fn, 1), LLVMGetParam(lo->fn, 2), NULL,
                down};
@@ -178,7 +213,7 @@ static void move_tiles(kj_lower *lo, const shape *s, bool down)
     LLVMPositionBuilderAtEnd(lo->b, tile);
     p.lane = LLVMBuildPhi(lo->b, lo->i64, "lane");
     for (int piece = 0; piece < s->columns; piece += s->block)
-        load_block(lo, &p, s, piece);
+        (stores ? store_block : load_block)(lo, &p, s, piece);
     LLVMValueRef next = LLVMBuildAdd(lo->b, p.lane, kj_i64(lo, s->width), "");
     LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntULT, next, kj_i64(lo, lo->lanes), ""), tile,
                     done);
@@ -188,8 +223,31 @@ static void move_tiles(kj_lower *lo, const shape *s, bool down)
     LLVMBuildRetVoid(lo->b);
 }
 
+/* A loop over the lanes that run, whose bits are the last argument: element by element. */
+static void store_lanes(kj_lower *lo, const shape *s, bool down)
+{
+    place p = {LLVMGetParam(lo->fn, 0), LLVMGetParam(lo->fn, 1), LLVMGetParam(lo->fn, 2), NULL,
+               down};
+    LLVMPositionBuilderAtEnd(lo->b, kj_new_block(lo, "entry"));
+    kj_bit_loop l = kj_bits_begin(lo, LLVMGetParam(lo->fn, 3), true);
+    p.lane = l.thread;
+    LLVMValueRef row = row_at(lo, &p, 0, 0);
+    for (int column = 0; column < KJ_STRIP; column++) {
+        LLVMValueRef v = LLVMBuildLoad2(lo->b, LLVMGetElementType(vector_of(lo, s, 1)),
+                                        turn_at(lo, &p, s, column), "");
+        LLVMSetAlignment(v, (unsigned)s->size);
+        LLVMValueRef store =
+            LLVMBuildStore(lo->b, v, behind(lo, row, kj_i64(lo, 0), column * s->size));
+        LLVMSetAlignment(store, (unsigned)s->size);
+    }
+    kj_bits_end(lo, &l);
+    LLVMBuildRetVoid(lo->b);
+}
+
+typedef enum task { LOADS, STORES, STORES_SOME } task;
+
 static LLVMValueRef make_function(kj_lower *lo, LLVMTypeRef signature, const char *name,
-                                  const shape *s, bool down)
+                                  const shape *s, bool down, task what)
 {
     LLVMValueRef kernel = lo->fn, f = LLVMAddFunction(lo->module, name, signature);
     LLVMBasicBlockRef back = LLVMGetInsertBlock(lo->b);
@@ -198,25 +256,45 @@ static LLVMValueRef make_function(kj_lower *lo, LLVMTypeRef signature, const cha
     kj_attribute(lo, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "noinline", 0);
     kj_attribute(lo, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "nounwind", 0);
     kj_attribute_vectors(lo);
-    move_tiles(lo, s, down);
+    if (what == STORES_SOME)
+        store_lanes(lo, s, down);
+    else
+        move_tiles(lo, s, down, what == STORES);
     lo->fn = kernel;
     LLVMPositionBuilderAtEnd(lo->b, back);
     return f;
 }
 
-void kj_strip_load(kj_lower *lo, kj_dtype type, bool down, LLVMValueRef rows, LLVMValueRef turn,
-                   LLVMValueRef room)
+/* `bits`: of the lanes that run; NULL: all do. */
+static void call(kj_lower *lo, task what, kj_dtype type, bool down, LLVMValueRef rows,
+                 LLVMValueRef turn, LLVMValueRef room, LLVMValueRef bits)
 {
+    static const char *const words[] = {"load", "store", "some"};
     char name[48];
     shape s = shape_of(lo, kj_types[type].size);
-    LLVMTypeRef params[3] = {lo->ptr, lo->i64, lo->ptr};
-    LLVMTypeRef signature = LLVMFunctionType(LLVMVoidTypeInContext(lo->ctx), params, 3, false);
-    kj_snprintf(name, sizeof name, "kj.strip.load.%d.%d%s", lo->lanes, s.size, down ? ".down" : "");
+    LLVMTypeRef params[4] = {lo->ptr, lo->i64, lo->ptr, lo->i64};
+    unsigned n = bits ? 4 : 3;
+    LLVMTypeRef signature = LLVMFunctionType(LLVMVoidTypeInContext(lo->ctx), params, n, false);
+    kj_snprintf(name, sizeof name, "kj.strip.%s.%d.%d%s", words[what], lo->lanes, s.size,
+                down ? ".down" : "");
     LLVMValueRef f = LLVMGetNamedFunction(lo->module, name), by = turn;
     if (!f)
-        f = make_function(lo, signature, name, &s, down);
+        f = make_function(lo, signature, name, &s, down, what);
     if (down)
         by = LLVMBuildSub(lo->b, kj_i64(lo, 1 - KJ_STRIP), turn, "");
     by = LLVMBuildMul(lo->b, by, kj_i64(lo, s.size), "");
-    LLVMBuildCall2(lo->b, signature, f, (LLVMValueRef[]){rows, by, room}, 3, "");
+    LLVMBuildCall2(lo->b, signature, f, (LLVMValueRef[]){rows, by, room, bits}, n, "");
+}
+
+void kj_strip_load(kj_lower *lo, kj_dtype type, bool down, LLVMValueRef rows, LLVMValueRef turn,
+                   LLVMValueRef room)
+{
+    call(lo, LOADS, type, down, rows, turn, room, NULL);
+}
+
+void kj_strip_store(kj_lower *lo, kj_dtype type, bool down, LLVMValueRef rows, LLVMValueRef turn,
+                    LLVMValueRef room, LLVMValueRef mask)
+{
+    LLVMValueRef bits = mask ? kj_mask_bits(lo, mask, lo->lanes) : NULL;
+    call(lo, mask ? STORES_SOME : STORES, type, down, rows, turn, room, bits);
 }
