@@ -10,8 +10,8 @@ from gen_stmt import Statements
 from scalars import FLOATS, INTS, REALS
 from tree import Arr, Kernel, Var, walk
 
-BLOCKS_1D = [1, 2, 3, 7, 8, 16, 24, 31, 32, 33, 40, 48, 63, 64, 65, 96, 97, 128, 160, 200, 255, 256, 257]
-BLOCKS_2D = [(8, 4), (5, 3), (32, 2), (16, 16), (33, 2), (1, 17), (7, 7), (31, 3), (64, 2), (2, 32), (3, 1), (16, 6),
+BLOCKS_1D = [1, 2, 3, 7, 8, 9, 16, 17, 24, 31, 32, 33, 40, 41, 48, 63, 64, 65, 96, 97, 128, 160, 200, 255, 256, 257]
+BLOCKS_2D = [(8, 4), (5, 3), (9, 2), (32, 2), (16, 16), (33, 2), (1, 17), (7, 7), (31, 3), (64, 2), (2, 32), (3, 1), (16, 6),
              (48, 2)]
 BLOCKS_3D = [(5, 3, 2), (4, 4, 4), (1, 1, 8), (32, 1, 2), (7, 2, 3), (3, 5, 1), (2, 16, 3), (16, 2, 2)]
 
@@ -273,14 +273,15 @@ def elementwise(r, options, program, kernel_name, palette):
     if dims == 1:
         names[0].name = "i"
     strided = dims == 1 and r.chance(25)
+    exact = not strided and r.chance(20)    # an element for each thread: none is left out, and no condition says so
     extents = []
     for plan in plans:
         shape = []
         for k in reversed(range(dims)):
             n = plan.along(k)
-            shape.append(max(1, n - r.below(max(n // 4, 2)) if r.chance(60) else n if r.chance(40) else
+            shape.append(n if exact else max(1, n - r.below(max(n // 4, 2)) if r.chance(60) else n if r.chance(40) else
                              min(n + (r.below(n) + 1 if strided or r.chance(30) else 0), 300)))
-        if r.chance(4):
+        if not exact and r.chance(4):
             shape[r.below(dims)] = 0
         extents.append(shape)
     axes = list(reversed(names))
@@ -328,6 +329,8 @@ def elementwise(r, options, program, kernel_name, palette):
         return independent(g.finish(kernel_name, [loop]), header + loop.args, extents, True)
     g.scope.append([])
     statements = g.first_values() + g.statements(r.between(2, options.statements)) + g.last_stores(outputs)
+    if exact:
+        return g.finish(kernel_name, decls + statements)
     if r.chance(40):
         body = decls + [if_(outside, [return_()])] + statements
     else:

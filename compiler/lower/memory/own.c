@@ -17,25 +17,19 @@ static LLVMValueRef load_at(kj_lower *lo, const kj_access *a, LLVMTypeRef type, 
     return v;
 }
 
-static LLVMValueRef place_of(kj_lower *lo, const kj_access *a, int row, LLVMValueRef element)
-{
-    LLVMValueRef by = LLVMBuildMul(lo->b, element, kj_i64(lo, a->own_pitch), "");
-    by = LLVMBuildAdd(lo->b, a->own_start[row], by, "");
-    return kj_lower_element(lo, a->type, a->base, by);
-}
-
 /* Where the row's element is that its threads have one index of; of a row none of whose threads run, which may
  * have any, somewhere in the array. */
 static LLVMValueRef place_inside(kj_lower *lo, const kj_access *a, int row)
 {
-    kj_tile index = kj_tile_convert(lo, a->own, KJ_I64);
-    LLVMValueRef i = index.v[index.rows == 1 ? 0 : row], last = kj_i64(lo, a->own_count - 1);
-    if (!LLVMIsConstant(i)) {
-        i = LLVMBuildFreeze(lo->b, i, "");
-        LLVMValueRef inside = LLVMBuildICmp(lo->b, LLVMIntULE, i, last, "");
-        i = LLVMBuildSelect(lo->b, inside, i, last, "");
+    LLVMValueRef at = a->offset.v[a->offset.rows == 1 ? 0 : row], start = a->own_start[row];
+    LLVMValueRef by = LLVMBuildSub(lo->b, at, start, "");
+    if (!LLVMIsConstant(by)) {
+        LLVMValueRef last = kj_i64(lo, (a->own_count - 1) * a->own_pitch);
+        by = LLVMBuildFreeze(lo->b, by, "");
+        LLVMValueRef inside = LLVMBuildICmp(lo->b, LLVMIntULE, by, last, "");
+        by = LLVMBuildSelect(lo->b, inside, by, last, "");
     }
-    return place_of(lo, a, row, i);
+    return kj_lower_element(lo, a->type, a->base, LLVMBuildAdd(lo->b, start, by, ""));
 }
 
 LLVMValueRef kj_load_own(kj_lower *lo, const kj_access *a, int row, LLVMTypeRef type)
@@ -76,13 +70,20 @@ static LLVMValueRef index_of(kj_lower *lo, const kj_access *a, int row)
     return LLVMBuildFreeze(lo->b, kj_tile_vector(lo, index, row, a->offset.lanes), "");
 }
 
+static LLVMValueRef place_of(kj_lower *lo, const kj_access *a, int row, int64_t element)
+{
+    LLVMValueRef by = kj_i64(lo, element * a->own_pitch);
+    by = LLVMBuildAdd(lo->b, a->own_start[row], by, "");
+    return kj_lower_element(lo, a->type, a->base, by);
+}
+
 LLVMValueRef kj_load_chosen(kj_lower *lo, const kj_access *a, int row)
 {
     int lanes = a->offset.lanes, n = (int)a->own_count;
     LLVMTypeRef type = kj_vec(lo, kj_memory_type(a->type), lanes);
     LLVMValueRef v[MOST], index = index_of(lo, a, row);
     for (int e = 0; e < n; e++)
-        v[e] = load_at(lo, a, type, place_of(lo, a, row, kj_i64(lo, e)));
+        v[e] = load_at(lo, a, type, place_of(lo, a, row, e));
     for (int bit = 0; n > 1; n = (n + 1) / 2, bit++) {
         LLVMValueRef set = kj_splat(lo, LLVMConstInt(lo->i32, 1u << bit, false), lanes);
         set = LLVMBuildAnd(lo->b, index, set, "");
@@ -103,6 +104,6 @@ void kj_store_chosen(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, 
         LLVMValueRef here = kj_splat(lo, LLVMConstInt(lo->i32, (uint64_t)e, false), lanes);
         here = LLVMBuildICmp(lo->b, LLVMIntEQ, index, here, "");
         here = m.kind == KJ_ALL ? here : LLVMBuildAnd(lo->b, here, mask, "");
-        store_selected(lo, a, v, place_of(lo, a, row, kj_i64(lo, e)), here);
+        store_selected(lo, a, v, place_of(lo, a, row, e), here);
     }
 }
