@@ -4,16 +4,17 @@ import os
 import re
 import shutil
 import subprocess
-
-import lit.formats
+import sys
 
 build = os.environ["KJIT_BUILD"]
 root = os.environ["KJIT_ROOT"]
 llvm = os.environ["KJIT_LLVM_BIN"]
 wrapper = os.environ.get("KJIT_WRAPPER", "")
+sys.path.append(os.path.join(root, "tests"))
+import timed
 
 config.name = "kjit"
-config.test_format = lit.formats.ShTest(execute_external=False)
+config.test_format = timed.TimedTest(execute_external=False)
 config.suffixes = [".knl", ".test"]
 config.excludes = ["data"]
 config.test_source_root = os.environ.get("KJIT_SUITE", os.path.join(root, "tests"))
