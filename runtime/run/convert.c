@@ -74,26 +74,44 @@ static void put_type(kj_text *t, const char *name, int ndim)
                    ndim > 0 ? "" : " without axes");
 }
 
-static bool check_array(kj_run *r, kj_span at, const kj_type_ref *type, kj_dtype elem,
-                        const char *what, kj_rvalue v)
+bool kj_run_is_of(kj_run *r, const kj_type_ref *type, kj_rvalue v, kj_mismatch *out)
 {
-    kj_text wanted = {0}, got = {0};
-    put_type(&wanted, type->name, type->ndim);
-    bool fits = false;
-    if (v.kind == KJ_R_ARRAY) {
-        kjit_array *a = v.u.object->u.array;
-        fits = (kj_dtype)kjit_array_dtype(a) == elem && kjit_array_ndim(a) == type->ndim;
-        put_type(&got, kj_dtype_name(r->ctx, kjit_array_dtype(a)), kjit_array_ndim(a));
-    } else {
-        kj_text_puts(&got, kj_run_kind_name(v));
+    kj_dtype elem = (kj_dtype)kj_run_type(r, type->name);
+    const kjit_array *a = v.kind == KJ_R_ARRAY ? v.u.object->u.array : NULL;
+    if (a && (kj_dtype)a->dtype == elem && a->ndim == type->ndim)
+        return true;
+    *out = (kj_mismatch){.converts = a && a->ndim == type->ndim && kj_is_scalar(elem) &&
+                                     kj_is_scalar((kj_dtype)a->dtype)};
+    put_type(&out->wanted, type->name, type->ndim);
+    if (a)
+        put_type(&out->got, kj_dtype_name(r->ctx, a->dtype), a->ndim);
+    else
+        kj_text_puts(&out->got, kj_run_kind_name(v));
+    return false;
+}
+
+bool kj_run_end_mismatch(kj_run *r, kj_span at, kj_mismatch *m)
+{
+    if (m->wanted.failed || m->got.failed)
+        kj_run_no_memory(r, at); /* says nothing behind another failure */
+    kj_text_free(&m->wanted);
+    kj_text_free(&m->got);
+    return false;
+}
+
+static bool check_array(kj_run *r, kj_span at, const kj_type_ref *type, const char *what,
+                        kj_rvalue v)
+{
+    kj_mismatch m;
+    if (kj_run_is_of(r, type, v, &m))
+        return true;
+    if (!m.wanted.failed && !m.got.failed) {
+        kj_run_fail(r, KJIT_TYPE, at, "%s is declared as %s, and its value is %s", what,
+                    m.wanted.data, m.got.data);
+        if (m.converts)
+            kj_run_hint(r, "%s(...) makes a copy of that type", type->name);
     }
-    if (wanted.failed || got.failed)
-        kj_run_no_memory(r, at);
-    else if (!fits)
-        kj_run_fail(r, KJIT_TYPE, at, "%s is of type %s, not %s", what, wanted.data, got.data);
-    kj_text_free(&wanted);
-    kj_text_free(&got);
-    return fits;
+    return kj_run_end_mismatch(r, at, &m);
 }
 
 /* The tuple gets items of its own, to be converted. */
@@ -153,7 +171,7 @@ bool kj_run_convert(kj_run *r, kj_span at, const kj_type_ref *type, const char *
         return convert_vector(r, at, of, what, v);
     if (type->ndim == 0)
         return convert_scalar(r, at, to, what, v);
-    return check_array(r, at, type, to, what, *v);
+    return check_array(r, at, type, what, *v);
 }
 
 /* ---- int(x), float(x) ---- */

@@ -209,6 +209,8 @@ static bool wrong_kind(kj_run *r, const char *name, const char *text, kj_rkind w
         return kj_run_fail(r, KJIT_INVALID, kj_run_nowhere,
                            "param '%s' is an int, and '%s' does not fit 64 bits", name, text);
     kj_run_fail(r, KJIT_INVALID, kj_run_nowhere, "param '%s' is %s, '%s' is not", name, kind, text);
+    if (wanted == KJ_R_ARRAY && access(text, F_OK) == 0)
+        return kj_run_hint(r, "%s=@%s takes the file's array", name, text);
     if (wanted == KJ_R_ARRAY)
         return kj_run_hint(r, "arrays come from files: %s=@data.npy", name);
     return wanted == KJ_R_BOOL ? kj_run_hint(r, "%s=true or %s=false", name, name) : false;
@@ -279,6 +281,29 @@ static bool load_file(kj_run *r, const kj_type_ref *type, const char *path, cons
            kj_run_array(r, kj_run_nowhere, a, out);
 }
 
+/* Nothing is converted that nobody asked to be: the program may have its reasons. */
+static bool check_file(kj_run *r, const kj_stmt *s, const char *path, const char *member,
+                       kj_rvalue v)
+{
+    const char *name = s->u.let.names->name;
+    kj_mismatch m;
+    if (!s->u.let.type || kj_run_is_of(r, s->u.let.type, v, &m))
+        return true;
+    if (!m.wanted.failed && !m.got.failed) {
+        const char *colon = member ? ":" : "";
+        member = member ? member : "";
+        kj_run_fail(r, KJIT_INVALID, kj_run_nowhere, "param '%s' takes %s; '%s%s%s' has %s", name,
+                    m.wanted.data, path, colon, member, m.got.data);
+        if (m.converts)
+            kj_run_hint(r, "kjit -e 'save(\"new.npy\", load(\"%s\", %s%s%s%s))' makes one of %s",
+                        path, s->u.let.type->name, *colon ? ", name=\"" : "", member,
+                        *colon ? "\"" : "", s->u.let.type->name);
+        else if (!*colon && s->u.let.type->ndim == 1 && kj_file_has_names(path))
+            kj_run_hint(r, "%s=@%s:NAME takes the column of that name", name, path);
+    }
+    return kj_run_end_mismatch(r, kj_run_nowhere, &m);
+}
+
 static bool load_override(kj_run *r, const kj_stmt *s, const char *text, kj_rvalue *out)
 {
     const char *name;
@@ -288,6 +313,10 @@ static bool load_override(kj_run *r, const kj_stmt *s, const char *text, kj_rval
     bool ok = load_file(r, s->u.let.type, path, name, out);
     if (!ok && !name && r->status == KJIT_INVALID && kj_file_has_names(path))
         kj_run_hint(r, "%s=@%s:NAME takes the one of that name", s->u.let.names->name, path);
+    if (ok && !check_file(r, s, path, name, *out)) {
+        kj_run_drop(out);
+        ok = false;
+    }
     free(path);
     return ok;
 }
@@ -320,10 +349,12 @@ bool kj_run_param(kj_run *r, const kj_stmt *s)
     kj_rvalue v;
     if (text ? !override_value(r, s, text, &v) : !kj_run_eval(r, s->u.let.init, &v))
         return false;
+    char what[96];
+    kj_snprintf(what, sizeof what, text ? "param '%s'" : "%s", name->name);
     kj_span at = text ? kj_run_nowhere : s->u.let.init->span;
     if (v.kind == KJ_R_NONE)
         return kj_run_fail(r, KJIT_TYPE, at, "this call gives no value");
-    if (s->u.let.type && !kj_run_convert(r, at, s->u.let.type, name->name, &v)) {
+    if (s->u.let.type && !kj_run_convert(r, at, s->u.let.type, what, &v)) {
         if (text && r->status == KJIT_TYPE)
             r->status = KJIT_INVALID; /* the caller's mistake, not the program's */
         return false;

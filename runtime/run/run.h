@@ -17,6 +17,14 @@ bool kj_run_binary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue b, kj
 bool kj_run_unary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue *out);
 /* The value as the declared type, in place. `what` names it in messages. */
 bool kj_run_convert(kj_run *r, kj_span at, const kj_type_ref *type, const char *what, kj_rvalue *v);
+/* Is it an array of that type? Else both as texts, which kj_run_end_mismatch lets go of; that returns false. */
+typedef struct kj_mismatch {
+    kj_text wanted, got; /* "f32[,]" */
+    bool converts;       /* element by element, it would be */
+} kj_mismatch;
+
+bool kj_run_is_of(kj_run *r, const kj_type_ref *type, kj_rvalue v, kj_mismatch *out);
+bool kj_run_end_mismatch(kj_run *r, kj_span at, kj_mismatch *m);
 /* A type by its name, one of the file's records too: KJ_VOID where there is none. */
 kjit_dtype kj_run_type(const kj_run *r, const char *name);
 kjit_dtype kj_run_type_in(const kj_run *r, const kj_file *file, const char *name);
