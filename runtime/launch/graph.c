@@ -170,13 +170,13 @@ kjit_status kjit_graph_begin(kjit_stream *stream)
     kj_handle_close(g); /* until it has been recorded */
     atomic_init(&g->refs, 1);
     g->ctx = stream->ctx;
-    atomic_store(&stream->recorder, &recorder);
-    if (!atomic_compare_exchange_strong(&stream->recording, &none, g)) {
-        kj_handle_free(g);
-        return kj_fail(stream->ctx, KJIT_INVALID, "the stream records a graph already");
-    }
     kj_context_hold(g->ctx);
-    return KJIT_OK;
+    atomic_store(&stream->recorder, &recorder);
+    if (atomic_compare_exchange_strong(&stream->recording, &none, g))
+        return KJIT_OK; /* from here on another thread may end it, and free it */
+    kj_handle_free(g);
+    kj_context_drop(stream->ctx); /* the stream holds it, too */
+    return kj_fail(stream->ctx, KJIT_INVALID, "the stream records a graph already");
 }
 
 /* Is there something to do? An empty launch is none. */

@@ -203,6 +203,8 @@ static void get_numbers(const char *list, size_t i, kj_code *out)
 bool kj_cached_get(kj_cached *c, kj_arena *arena, kj_code *out)
 {
     kj_cache_value v;
+    free(c->stored.file); /* of a call before, whose value was none or had no room */
+    c->stored = (kj_stored){0};
     if (!c->store || !kj_store_get(c->store, c->key.data, c->key.size, &c->stored) ||
         !kj_cache_parse(&c->stored, &v) || v.nchildren != (size_t)out->nchildren)
         return false;

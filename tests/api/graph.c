@@ -3,6 +3,7 @@
 #include "api.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #define CONFIG(g, b, s) (&(kjit_config){.grid = {g}, .block = {b}, .stream = s})
 #define ARGS(...) \
@@ -415,6 +416,38 @@ static void test_threads(void **state)
     assert_int_equal(ints[0], THREADS * RUNS);
 }
 
+static atomic_bool begun_enough;
+
+static void *end_and_free(void *data)
+{
+    (void)data;
+    while (!atomic_load(&begun_enough)) {
+        kjit_graph *graph = NULL;
+        if (kjit_graph_end(stream, &graph) == KJIT_OK)
+            kjit_graph_free(graph);
+    }
+    return NULL;
+}
+
+/* What one thread begins another may end, and free, before the first returns. */
+static void test_ended_at_once(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    kjit_graph *graph = NULL;
+    atomic_store(&begun_enough, false);
+    assert_int_equal(pthread_create(&thread, NULL, end_and_free, NULL), 0);
+    for (int i = 0; i < 20000; i++)
+        kjit_graph_begin(stream); /* KJIT_INVALID where the other has not ended it yet */
+    atomic_store(&begun_enough, true);
+    pthread_join(thread, NULL);
+    if (kjit_graph_end(stream, &graph) == KJIT_OK)
+        kjit_graph_free(graph);
+    OK(kjit_graph_begin(stream));
+    OK(kjit_graph_end(stream, &graph));
+    kjit_graph_free(graph);
+}
+
 static int count(const char *path, const char *text)
 {
     char line[600];
@@ -513,13 +546,14 @@ static void test_last_reference(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_replays),     cmocka_unit_test(test_keeps),
-        cmocka_unit_test(test_nested),      cmocka_unit_test(test_list),
-        cmocka_unit_test(test_pinned),      cmocka_unit_test(test_one_call),
-        cmocka_unit_test(test_cooperative), cmocka_unit_test(test_fault),
-        cmocka_unit_test(test_between),     cmocka_unit_test(test_mistakes),
-        cmocka_unit_test(test_threads),     cmocka_unit_test(test_last_reference),
-        cmocka_unit_test(test_overlap),     cmocka_unit_test(test_goes_on),
+        cmocka_unit_test(test_replays),        cmocka_unit_test(test_keeps),
+        cmocka_unit_test(test_nested),         cmocka_unit_test(test_list),
+        cmocka_unit_test(test_pinned),         cmocka_unit_test(test_one_call),
+        cmocka_unit_test(test_cooperative),    cmocka_unit_test(test_fault),
+        cmocka_unit_test(test_between),        cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(test_threads),        cmocka_unit_test(test_ended_at_once),
+        cmocka_unit_test(test_last_reference), cmocka_unit_test(test_overlap),
+        cmocka_unit_test(test_goes_on),
     };
     if (getenv("KJIT_CUDA_DRIVER"))
         setenv("KJIT_DOUBLE_LOG", path_of("log"), 1);

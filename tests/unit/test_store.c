@@ -13,6 +13,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -20,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "module/store.h"
+#include "module/cache.h"
 
 static char folder[] = "/tmp/kjit-store-XXXXXX", path[64];
 
@@ -561,6 +562,32 @@ static void one_makes_the_value(void **state)
     kj_store_close(&s);
 }
 
+/* Code is looked for twice, before the lock and behind it: what the first found and could not use goes. */
+static void unusable_values_go(void **state)
+{
+    (void)state;
+    enum { SIZE = 1 << 16, ROUNDS = 100 };
+    kj_store s;
+    kj_store_open(&s, path);
+    char *value = calloc(1, SIZE); /* no code of ours */
+    assert_non_null(value);
+    kj_store_put(&s, "key", 3, value, SIZE);
+    free(value);
+    size_t before = mallinfo2().uordblks;
+    for (int i = 0; i < ROUNDS; i++) {
+        kj_cached c = {.store = &s, .lock = -1};
+        kj_code code = {0};
+        kj_text_puts(&c.key, "key");
+        assert_false(kj_cached_get(&c, NULL, &code));
+        assert_int_equal(c.stored.value_size, SIZE); /* it was found */
+        assert_false(kj_cached_get(&c, NULL, &code));
+        kj_cached_end(&c);
+    }
+    assert_true(mallinfo2().uordblks < before + (size_t)ROUNDS / 2 * SIZE);
+    kj_store_close(&s);
+    empty();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -579,6 +606,7 @@ int main(void)
         cmocka_unit_test(killed_writers_leave_whole_values),
         cmocka_unit_test(one_makes_the_value),
         cmocka_unit_test(the_directory_is_found),
+        cmocka_unit_test(unusable_values_go),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
