@@ -6,14 +6,15 @@ typedef struct scale {
     int64_t weight, most;
 } scale;
 
-/* A call of the math library, or a load of bytes, is as much as a few statements. */
+/* A call of the math library, or a load of bytes, is as much as a few statements; a test of the value
+ * (value_check.c) with what tells of it, as much as many. */
 static void weigh_expr(scale *w, const kj_texpr *e)
 {
-    enum { HEAVY = 4 };
+    enum { HEAVY = 4, TESTED = 16 };
     const kj_texpr *operands[KJ_MAX_OPERANDS];
     bool math = e->kind == KJ_TE_CALL && kj_builtins[e->u.call.id].how == KJ_HOW_MATH;
     bool bytes = e->kind == KJ_TE_LOAD && kj_types[e->type].bits < 32;
-    w->weight += math || bytes ? HEAVY : 0;
+    w->weight += (math || bytes ? HEAVY : 0) + (e->checked ? TESTED : 0);
     for (int i = 0, n = kj_operands(e, operands); i < n && w->weight <= w->most; i++)
         weigh_expr(w, operands[i]);
 }
