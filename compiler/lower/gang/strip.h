@@ -10,11 +10,11 @@ enum { KJ_MOST_WALKS = 8, KJ_MOST_ROOTS = 4, KJ_MOST_LETS = 8 };
 typedef struct kj_along {
     const kj_tarray *array;
     kj_texpr *const *index;
-    uint8_t dep;  /* of its place */
-    bool stores;  /* else a load that each turn makes, for all threads of the loop, */
-    bool always;  /* as it does this */
-    bool moved;   /* by strips */
-    kj_access at; /* its place in the first turn */
+    uint8_t dep; /* of its place */
+    bool stores;
+    bool always;                     /* in each turn, by all threads of the loop */
+    bool moved;                      /* by strips */
+    kj_access at;                    /* its place in the first turn */
     LLVMValueRef first[KJ_MAX_ROWS]; /* and each lane's address */
 } kj_along;
 

@@ -135,7 +135,7 @@ static void see_access(search *f, const kj_tarray *a, kj_texpr *const *index, bo
 {
     kj_strip *out = f->out;
     bool global = a->root->space == KJ_GLOBAL;
-    bool candidate = stores ? global : (global || a->root->space == KJ_CONST);
+    bool candidate = global || (!stores && a->root->space == KJ_CONST);
     f->refused |= is_checked(f, a);
     for (int i = 0; i < out->nwalks; i++) /* an expression that stands in two places */
         f->refused |= out->walks[i].index == index;
