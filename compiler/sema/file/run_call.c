@@ -202,6 +202,7 @@ static bool is_field(const kj_sema *s, const char *name, kj_near *near)
 static const struct {
     const char *name, *hint;
 } methods[] = {
+    {"copy_from_host", "d.copy_to_device(h) copies h into d"},
     {"astype", "a conversion is written as f64(a)"},
     {"copy", "write copy(a)"},
     {"flatten", "write copy(a.ravel())"},
