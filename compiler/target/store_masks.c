@@ -48,16 +48,18 @@ static void hide_mask(LLVMBuilderRef b, value store)
     unsigned last = LLVMGetNumArgOperands(store) - 1;
     value mask = LLVMGetOperand(store, last), stored = LLVMGetOperand(store, 0);
     LLVMTypeRef type = LLVMTypeOf(mask), element = LLVMGetElementType(LLVMTypeOf(stored));
-    unsigned lanes = LLVMGetVectorSize(type), width = lanes < 8 ? 8 : lanes;
+    unsigned lanes = LLVMGetVectorSize(type), width = 8; /* of a register */
     uint64_t bits;
     if (LLVMGetTypeKind(element) != LLVMIntegerTypeKind || LLVMGetIntTypeWidth(element) >= 64 ||
         !bits_of(mask, lanes, &bits))
         return;
+    while (width < lanes)
+        width *= 2;
     LLVMPositionBuilderBefore(b, store);
     LLVMTypeRef all = LLVMVectorType(LLVMGetElementType(type), width);
     value seen = LLVMBuildBitCast(b, hidden(b, bits, width), all, "");
     if (width > lanes) { /* the first of them */
-        value at[8];
+        value at[64];
         LLVMTypeRef i32 = LLVMInt32TypeInContext(LLVMGetBuilderContext(b));
         for (unsigned i = 0; i < lanes; i++)
             at[i] = LLVMConstInt(i32, i, false);

@@ -54,7 +54,8 @@ static void launch_1d(kjit_module *mod, kjit_dtype dtype, int n, int block, bool
 static void sizes_of(const char *source, int n, const kjit_dtype *types)
 {
     static const int blocks[] = {31, 1, 64, 256};
-    int nblocks = on_cpu() ? 4 : 1; /* a GPU runs the same code in all, and what is fenced is copied */
+    int nblocks =
+        on_cpu() ? 4 : 1; /* a GPU runs the same code in all, and what is fenced is copied */
     kjit_module *mod = module(source);
     for (int t = 0; t < n; t++)
         for (int b = 0; b < nblocks; b++)

@@ -6,7 +6,7 @@
 
 enum {
     MAX_PENDING = 2048, /* what a driver has room for, unless it is told otherwise */
-    ROOM = 1 << 16, /* addresses of a buffer */
+    ROOM = 1 << 16,     /* addresses of a buffer */
 };
 
 /* A buffer of parameters, and when it is launched a grid. */

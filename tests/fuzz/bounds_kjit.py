@@ -22,7 +22,8 @@ class CompileOptions(c.Structure):
     _fields_ = [("opt_level", c.c_int), ("no_contract", c.c_int), ("verify", c.c_int), ("arch", c.c_char_p),
                 ("libdevice", c.c_char_p), ("ftz", c.c_int), ("cpu", c.c_char_p), ("warn", c.c_char_p),
                 ("diagnose", c.c_void_p), ("user", c.c_void_p), ("check", c.c_uint), ("find", c.c_void_p),
-                ("sources", c.c_void_p), ("nsources", c.c_int), ("path", c.c_char_p)]
+                ("sources", c.c_void_p), ("nsources", c.c_int), ("path", c.c_char_p),
+                ("statements", c.c_int)]
 
 
 class Config(c.Structure):
