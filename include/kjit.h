@@ -1227,8 +1227,8 @@ KJIT_API kjit_status kjit_cache_clear(kjit_context *ctx, int *removed);
 /* ---- Run blocks ---- */
 
 typedef struct kjit_run_options {
-    const char *const
-        *params; /* "name=value": 5, 2.5, true, @file.npy, @table.csv, @photo.png, @file.npz:name */
+    /* "name=value": 5, 2.5, true, @file.npy, @table.csv, @photo.png, @file.npz:name */
+    const char *const *params;
     int nparams;
     /* "name=file": arrays to save when the block has ended; "name=file.png,low=0,high=100" as
      * kjit_save_options has them. */
