@@ -242,22 +242,21 @@ typedef struct results {
     int at;
 } results;
 
-static kj_texpr *declare_result(kj_sema *s, void *ctx, const kj_field *part, int64_t offset)
+static kj_texpr *declare_result(kj_sema *s, void *ctx, const kj_field *part)
 {
     results *r = ctx;
     kj_frame *f = r->frame;
     const char *name = kj_arena_printf(s->arena, "%s.result", f->item->name);
     kj_var *v = kj_new_var(s, name, f->call, part->type, true);
-    (void)offset;
     kj_emit_decl(s, v, NULL, f->call);
     f->results[r->at++] = v;
     return kj_te_var(s, v, f->call);
 }
 
-static kj_texpr *read_result(kj_sema *s, void *ctx, const kj_field *part, int64_t offset)
+static kj_texpr *read_result(kj_sema *s, void *ctx, const kj_field *part)
 {
     results *r = ctx;
-    (void)part, (void)offset;
+    (void)part;
     return kj_te_var(s, r->frame->results[r->at++], r->frame->call);
 }
 
@@ -265,7 +264,7 @@ static void declare_results(kj_sema *s, kj_frame *f, const kj_type *t, int *at)
 {
     results r = {f, *at};
     if (t->kind == KJ_T_SCALAR)
-        declare_result(s, &r, &(kj_field){.type = t->dtype}, 0);
+        declare_result(s, &r, &(kj_field){.type = t->dtype});
     else if (t->kind == KJ_T_AGGREGATE)
         kj_build(s, t->of, declare_result, &r, f->call);
     *at = r.at;
@@ -279,7 +278,7 @@ static kj_operand read_results(kj_sema *s, kj_frame *f, const kj_type *t, int *a
     results r = {f, *at};
     if (t->kind == KJ_T_SCALAR || t->kind == KJ_T_AGGREGATE) {
         kj_operand v = t->of ? kj_build(s, t->of, read_result, &r, f->call)
-                             : kj_scalar(read_result(s, &r, NULL, 0));
+                             : kj_scalar(read_result(s, &r, NULL));
         *at = r.at;
         return v;
     }
@@ -492,11 +491,10 @@ bool kj_infer_call(kj_sema *s, const kj_item *item, const kj_operand *v, const k
 
 /* ---- Values that stand for any ---- */
 
-static kj_texpr *any_scalar(kj_sema *s, void *ctx, const kj_field *part, int64_t offset)
+static kj_texpr *any_scalar(kj_sema *s, void *ctx, const kj_field *part)
 {
     const kj_param_decl *p = ctx;
     kj_var *var = kj_new_var(s, p->name, p->span, part->type, false);
-    (void)offset;
     var->param = 0; /* it may be what a launch knows */
     return kj_te_var(s, var, p->span);
 }
@@ -507,7 +505,7 @@ static kj_operand any_value(kj_sema *s, const kj_type *t, const kj_param_decl *p
     kj_operand v = {.kind = KJ_V_TUPLE, .span = p->span};
     kj_param_decl own = *p;
     switch (t->kind) {
-    case KJ_T_SCALAR: return kj_scalar(any_scalar(s, &own, &(kj_field){.type = t->dtype}, 0));
+    case KJ_T_SCALAR: return kj_scalar(any_scalar(s, &own, &(kj_field){.type = t->dtype}));
     case KJ_T_AGGREGATE: return kj_build(s, t->of, any_scalar, &own, p->span);
     case KJ_T_ARRAY:
         v.kind = KJ_V_ARRAY;

@@ -239,11 +239,10 @@ static kj_operand choose_known(kj_sema *s, kj_operand *v, bool first, kj_dtype w
     return v[first ? 0 : 1];
 }
 
-static kj_texpr *choice_variable(kj_sema *s, void *ctx, const kj_field *part, int64_t offset)
+static kj_texpr *choice_variable(kj_sema *s, void *ctx, const kj_field *part)
 {
     const kj_expr *e = ctx;
     kj_var *var = kj_new_var(s, "choice", e->span, part->type, true);
-    (void)offset;
     kj_emit_decl(s, var, NULL, e->span);
     return kj_te_var(s, var, e->span);
 }

@@ -285,9 +285,8 @@ void kj_record_resolve(kj_sema *s, kj_symbol *sym)
 
 /* ---- Particle(pos, mass=1): every field, by place or by name; or none: zeros ---- */
 
-static kj_texpr *zero_part(kj_sema *s, void *ctx, const kj_field *part, int64_t offset)
+static kj_texpr *zero_part(kj_sema *s, void *ctx, const kj_field *part)
 {
-    (void)offset;
     return kj_te_const(s, kj_fold_convert(kj_int(KJ_I64, 0), part->type), *(const kj_span *)ctx);
 }
 

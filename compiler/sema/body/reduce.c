@@ -72,10 +72,10 @@ static kj_value first(const reduction *r, kj_dtype t)
     return kj_fold_convert(kj_int(KJ_I64, least ? low : -(low + 1)), t);
 }
 
-static kj_texpr *first_part(kj_sema *s, void *ctx, const kj_field *part, int64_t offset)
+static kj_texpr *first_part(kj_sema *s, void *ctx, const kj_field *part)
 {
     const reduction *r = ctx;
-    bool imaginary = r->sample.u.tuple.of->kind == KJ_COMPLEX && offset > 0;
+    bool imaginary = r->sample.u.tuple.of->kind == KJ_COMPLEX && part->offset > 0;
     kj_value v = first(r, part->type);
     return kj_te_const(s, imaginary ? kj_float(part->type, 0) : v, r->call->span);
 }

@@ -91,12 +91,11 @@ static kj_operand const_param(kj_sema *s, const kj_spec *spec, int nth, const kj
     return kj_scalar(kj_te_const(s, kj_fold_convert(spec->consts[nth], t->dtype), p->span));
 }
 
-static kj_texpr *scalar_param(kj_sema *s, void *ctx, const kj_field *part, int64_t offset)
+static kj_texpr *scalar_param(kj_sema *s, void *ctx, const kj_field *part)
 {
     const kj_param_decl *p = ctx;
     kj_tkernel *k = s->kernel;
     const char *name = p->name;
-    (void)offset;
     if (part->name)
         name = kj_arena_printf(s->arena, "%s.%s", name, part->name);
     kj_var *var = kj_new_var(s, name, p->span, part->type, false);
@@ -143,7 +142,7 @@ static void declare_params(kj_sema *s, const kj_kernel_decl *decl, const kj_spec
         if (p->is_const) {
             v = const_param(s, spec, nconst++, &t, p);
         } else if (t.kind == KJ_T_SCALAR) {
-            v = kj_scalar(scalar_param(s, &own, &(kj_field){.type = t.dtype}, 0));
+            v = kj_scalar(scalar_param(s, &own, &(kj_field){.type = t.dtype}));
         } else if (t.kind == KJ_T_AGGREGATE) {
             v = kj_build(s, t.of, scalar_param, &own, p->span);
         } else if (t.kind == KJ_T_TUPLE && decl->params[i].type != KJ_VOID) {

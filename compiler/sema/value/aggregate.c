@@ -21,24 +21,17 @@ kj_dtype kj_type_of(const kj_operand *v)
 
 /* ---- Making values ---- */
 
-static kj_operand build(kj_sema *s, const kj_aggregate *of, int64_t offset, kj_make_part *make,
-                        void *ctx, kj_span span)
+kj_operand kj_build(kj_sema *s, const kj_aggregate *of, kj_make_part *make, void *ctx, kj_span span)
 {
     kj_operand *items = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)of->n + 1);
     for (int i = 0; i < of->n; i++) {
         const kj_field *part = &of->fields[i];
-        int64_t at = offset + part->offset;
         items[i] =
-            part->of ? build(s, part->of, at, make, ctx, span) : kj_scalar(make(s, ctx, part, at));
+            part->of ? kj_build(s, part->of, make, ctx, span) : kj_scalar(make(s, ctx, part));
         if (items[i].kind == KJ_V_ERROR)
             return kj_no_value(span);
     }
     return kj_tuple(items, of->n, of, span);
-}
-
-kj_operand kj_build(kj_sema *s, const kj_aggregate *of, kj_make_part *make, void *ctx, kj_span span)
-{
-    return build(s, of, 0, make, ctx, span);
 }
 
 kj_operand kj_hold_value(kj_sema *s, kj_operand v, const char *name)
@@ -186,17 +179,10 @@ static kj_texpr *rescaled(kj_sema *s, const kj_tarray *a, const kj_tarray *view,
     return e ? kj_i64_mul(s, e, kj_te_i64(s, kj_unit(a) / kj_unit(view), a->span), a->span) : NULL;
 }
 
-/* Does the part lie anywhere? It is in a packed record, which may be within one that is not. */
-static bool lies_anywhere(const kj_tarray *a, const kj_field *part)
-{
-    int align = part->of ? part->of->align : kj_types[part->type].size;
-    return a->bytes || a->of->packed || a->of->align < align || part->offset % align != 0;
-}
-
 kj_tarray *kj_part_view(kj_sema *s, kj_tarray *a, const kj_field *part)
 {
     kj_tarray *view = KJ_NEW(s->arena, kj_tarray);
-    bool bytes = lies_anywhere(a, part), equal = kj_is_uniform(a->of) && !bytes;
+    bool bytes = kj_lies_anywhere(a), equal = kj_is_uniform(a->of) && !bytes;
     *view = (kj_tarray){.name = part->name ? kj_arena_printf(s->arena, "%s.%s", a->name, part->name)
                                            : a->name,
                         .span = a->span,
@@ -222,19 +208,16 @@ kj_tarray *kj_part_view(kj_sema *s, kj_tarray *a, const kj_field *part)
     return view;
 }
 
-typedef struct element {
-    kj_tarray *array;
-    kj_texpr *const *index;
-    kj_span span;
-} element;
-
-static kj_texpr *load_part(kj_sema *s, void *ctx, const kj_field *part, int64_t offset)
+/* Part by part as a[i].p.x is found: where a part lies, and whether it is accessed in bytes, depends on all that it is
+ * within. */
+static kj_operand load_parts(kj_sema *s, kj_tarray *a, kj_texpr *const *index, kj_span span)
 {
-    const element *at = ctx;
-    kj_field own = *part;
-    own.offset = offset;
-    kj_tarray *view = kj_part_view(s, at->array, &own);
-    return kj_hold(s, kj_load(s, view, at->index, at->span), view->name);
+    if (!a->of)
+        return kj_scalar(kj_hold(s, kj_load(s, a, index, span), a->name));
+    kj_operand *items = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)a->of->n + 1);
+    for (int i = 0; i < a->of->n; i++)
+        items[i] = load_parts(s, kj_part_view(s, a, &a->of->fields[i]), index, span);
+    return kj_tuple(items, a->of->n, a->of, span);
 }
 
 kj_operand kj_load_element(kj_sema *s, kj_tarray *a, kj_texpr *const *index, kj_span span)
@@ -244,8 +227,7 @@ kj_operand kj_load_element(kj_sema *s, kj_tarray *a, kj_texpr *const *index, kj_
     kj_texpr *held[KJ_MAX_NDIM];
     for (int i = 0; i < a->ndim; i++)
         held[i] = kj_hold(s, index[i], "index");
-    element at = {a, held, span};
-    return kj_build(s, a->of, load_part, &at, span);
+    return load_parts(s, a, held, span);
 }
 
 kj_operand kj_place_value(kj_sema *s, kj_operand v)
@@ -257,35 +239,27 @@ kj_operand kj_place_value(kj_sema *s, kj_operand v)
                : kj_load_element(s, v.u.place.array, v.u.place.index, v.span);
 }
 
-static void store_part(kj_sema *s, const element *at, const kj_operand *v, const kj_field *part,
-                       int64_t offset)
+static void store_parts(kj_sema *s, kj_tarray *a, kj_texpr *const *index, const kj_operand *v,
+                        kj_span span)
 {
-    if (part && part->of) {
-        for (int i = 0; i < part->of->n; i++)
-            store_part(s, at, &v->u.tuple.items[i], &part->of->fields[i],
-                       offset + part->of->fields[i].offset);
-        return;
-    }
-    kj_tarray *array = at->array;
-    if (part) {
-        kj_field own = *part;
-        own.offset = offset;
-        array = kj_part_view(s, array, &own);
-    }
-    kj_store(s, array, at->index, v->u.scalar.e, at->span);
+    if (!a->of)
+        kj_store(s, a, index, v->u.scalar.e, span);
+    for (int i = 0; a->of && i < a->of->n; i++)
+        store_parts(s, kj_part_view(s, a, &a->of->fields[i]), index, &v->u.tuple.items[i], span);
 }
 
-static void store_chosen(kj_sema *s, const element *at, kj_operand v)
+static void store_chosen(kj_sema *s, const kj_tarray *a, kj_texpr *const *index, kj_operand v,
+                         kj_span span)
 {
     kj_tstmt *arms[2];
     for (int i = 0; i < 2; i++) {
         kj_sink sink;
         kj_sink_open(s, &sink);
-        kj_store_element(s, kj_arm(s, at->array, i), at->index, v, at->span);
+        kj_store_element(s, kj_arm(s, a, i), index, v, span);
         arms[i] = kj_sink_close(s, &sink);
     }
-    kj_tstmt *st = kj_emit(s, KJ_TS_IF, at->span);
-    st->u.if_.test = at->array->root->test;
+    kj_tstmt *st = kj_emit(s, KJ_TS_IF, span);
+    st->u.if_.test = a->root->test;
     st->u.if_.yes = arms[0];
     st->u.if_.no = arms[1];
 }
@@ -296,15 +270,13 @@ void kj_store_element(kj_sema *s, kj_tarray *a, kj_texpr *const *index, kj_opera
     bool again = a->of || kj_is_chosen(a) || kj_is_in_bytes(a);
     for (int i = 0; i < a->ndim; i++)
         held[i] = again ? kj_hold(s, index[i], "index") : index[i];
-    element at = {a, held, span};
-    kj_field whole = {.of = a->of};
     if (again) /* all is read before the first part is written */
         v = kj_hold_value(s, v, "value");
     if (kj_is_chosen(a)) {
-        store_chosen(s, &at, v);
+        store_chosen(s, a, held, v, span);
         return;
     }
-    store_part(s, &at, &v, a->of ? &whole : NULL, 0);
+    store_parts(s, a, held, &v, span);
     kj_array_used(s, a, false, true);
 }
 

@@ -140,6 +140,12 @@ static inline bool kj_is_in_bytes(const kj_tarray *a)
     return a->bytes && !a->of && kj_types[a->elem].size > 1;
 }
 
+/* May the parts of its elements lie anywhere, as they are in a packed record? */
+static inline bool kj_lies_anywhere(const kj_tarray *a)
+{
+    return a->bytes || a->of->packed;
+}
+
 /* ---- copy.c ---- */
 
 /* Are whole elements of it copied word by word? */
@@ -152,8 +158,8 @@ void kj_copy_element(kj_sema *s, const kj_operand *to, const kj_operand *from, k
 bool kj_is_aggregate(const kj_operand *v);
 /* The type of a scalar or a value of several; KJ_VOID for what has none of its own. */
 kj_dtype kj_type_of(const kj_operand *v);
-/* A value whose scalars `make` gives, in order; `offset`: a scalar's, in bytes. */
-typedef kj_texpr *kj_make_part(kj_sema *s, void *ctx, const kj_field *part, int64_t offset);
+/* A value whose scalars `make` gives, in order. */
+typedef kj_texpr *kj_make_part(kj_sema *s, void *ctx, const kj_field *part);
 kj_operand kj_build(kj_sema *s, const kj_aggregate *of, kj_make_part *make, void *ctx,
                     kj_span span);
 /* The part that a name behind a dot means; NULL after an error. */
