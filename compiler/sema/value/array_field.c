@@ -71,18 +71,31 @@ kj_operand kj_array_field_place(kj_sema *s, const kj_operand *place)
     return (kj_operand){.kind = KJ_V_ARRAY, .span = place->span, .u.array = view};
 }
 
+static kj_tarray *make_row(kj_sema *s, kj_tarray *view, int64_t n, int64_t step)
+{
+    view->whole = NULL;
+    view->shape[0] = kj_te_i64(s, n, view->span);
+    view->stride[0] = kj_te_i64(s, step, view->span);
+    view->ndim = 1;
+    return view;
+}
+
+kj_tarray *kj_row_at(kj_sema *s, const kj_operand *place)
+{
+    const kj_aggregate *of = place->u.place.array->of;
+    kj_tarray *view = alone(s, place);
+    view->elem = of->elem;
+    view->of = of->fields[0].of;
+    return make_row(s, view, of->n, kj_elem_size(view) / kj_unit(view));
+}
+
 kj_tarray *kj_words_at(kj_sema *s, const kj_operand *place, kj_dtype word)
 {
     kj_tarray *a = place->u.place.array;
     kj_field first = {.type = word};
     kj_operand at = *place;
     at.u.place.array = kj_part_view(s, a, &first);
-    kj_tarray *view = alone(s, &at);
-    view->whole = NULL;
-    view->shape[0] = kj_te_i64(s, a->of->size / kj_types[word].size, place->span);
-    view->stride[0] = kj_te_i64(s, 1, place->span);
-    view->ndim = 1;
-    return view;
+    return make_row(s, alone(s, &at), a->of->size / kj_types[word].size, 1);
 }
 
 /* ---- Indices into a value ---- */

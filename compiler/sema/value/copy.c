@@ -14,7 +14,7 @@ bool kj_is_copied(const kj_aggregate *of)
 /* The words of an element: what its parts and their offsets are multiples of. */
 static kj_dtype word_of(const kj_tarray *a)
 {
-    int size = a->bytes || a->of->packed ? 1 : a->of->align;
+    int size = kj_lies_anywhere(a) ? 1 : a->of->align;
     return size == 1 ? KJ_U8 : size == 2 ? KJ_U16 : size == 4 ? KJ_U32 : KJ_U64;
 }
 
@@ -46,6 +46,16 @@ static kj_texpr *begins_within(kj_sema *s, kj_tarray *to, kj_tarray *from, int64
     return kj_te_binary(s, KJ_OP_AND, behind, before, span);
 }
 
+static kj_operand place_in(kj_tarray *a, kj_texpr **index, kj_span span)
+{
+    kj_operand out = {.kind = KJ_V_PLACE, .span = span};
+    out.u.place.array = a;
+    out.u.place.index = index;
+    return out;
+}
+
+static void copy_parts(kj_sema *s, const kj_operand *to, const kj_operand *from, kj_span span);
+
 /* for j in range(n) { to[j] = from[j] }, or from the last to the first. */
 static kj_tstmt *copy_loop(kj_sema *s, kj_tarray *to, kj_tarray *from, int64_t n, bool down,
                            kj_span span)
@@ -58,7 +68,8 @@ static kj_tstmt *copy_loop(kj_sema *s, kj_tarray *to, kj_tarray *from, int64_t n
     kj_texpr *at = kj_te_var(s, j, span);
     if (down)
         at = kj_hold(s, kj_i64_sub(s, kj_te_i64(s, n - 1, span), at, span), "at");
-    kj_store(s, to, &at, kj_load(s, from, &at, span), span);
+    kj_operand target = place_in(to, &at, span), source = place_in(from, &at, span);
+    copy_parts(s, &target, &source, span);
     kj_tstmt *body = kj_sink_close(s, &inner), *made = kj_emit(s, KJ_TS_FOR, span);
     made->u.for_.var = j;
     made->u.for_.start = kj_te_i64(s, 0, span);
@@ -68,27 +79,54 @@ static kj_tstmt *copy_loop(kj_sema *s, kj_tarray *to, kj_tarray *from, int64_t n
     return kj_sink_close(s, &outer);
 }
 
-static void append(kj_sema *s, kj_tstmt *list)
+/* Scalar by scalar, neither being within the other. */
+static void copy_parts(kj_sema *s, const kj_operand *to, const kj_operand *from, kj_span span)
 {
-    *s->sink->tail = list;
-    while (*s->sink->tail)
-        s->sink->tail = &(*s->sink->tail)->next;
+    kj_tarray *a = to->u.place.array, *b = from->u.place.array;
+    if (!a->of) {
+        kj_store(s, a, to->u.place.index, kj_load(s, b, from->u.place.index, span), span);
+    } else if (kj_is_fixed(a->of)) {
+        kj_tarray *target = kj_row_at(s, to), *source = kj_row_at(s, from);
+        kj_splice(s, copy_loop(s, target, source, a->of->n, false, span), false);
+    }
+    for (int i = 0; a->of && !kj_is_fixed(a->of) && i < a->of->n; i++) {
+        kj_operand target = *to, source = *from;
+        target.u.place.array = kj_part_view(s, a, &a->of->fields[i]);
+        source.u.place.array = kj_part_view(s, b, &b->of->fields[i]);
+        copy_parts(s, &target, &source, span);
+    }
+}
+
+/* In threads' own arrays, which lie scalar by scalar, words are what is accessed otherwise; and where it is checked that
+ * what is read was written, nobody wrote what is between the parts. */
+static bool has_words(const kj_sema *s, const kj_tarray *a, kj_dtype word)
+{
+    int size = kj_types[word].size;
+    bool checked = s->spec && s->spec->checks & KJ_CHECK_INIT;
+    if (a->space != KJ_LOCAL)
+        return a->space != KJ_SHARED || !checked;
+    return kj_lies_anywhere(a) || (a->of->least == size && a->of->align == size);
 }
 
 /* Both are of one root each. */
 static void copy_words(kj_sema *s, const kj_operand *to, const kj_operand *from, kj_span span)
 {
-    const kj_tarray *a = to->u.place.array, *b = from->u.place.array;
+    kj_tarray *a = to->u.place.array, *b = from->u.place.array;
     kj_dtype word = word_of(a);
     if (kj_types[word_of(b)].size < kj_types[word].size)
         word = word_of(b);
+    if (!has_words(s, a, word) || !has_words(s, b, word)) {
+        copy_parts(s, to, from, span);
+        kj_array_used(s, a, false, true);
+        return;
+    }
     int64_t size = a->of->size, n = size / kj_types[word].size;
     kj_tarray *target = kj_words_at(s, to, word), *source = kj_words_at(s, from, word);
     kj_array_used(s, target, false, true);
     kj_texpr *within = begins_within(s, target, source, size, span);
     kj_tstmt *up = copy_loop(s, target, source, n, false, span);
     if (!within) {
-        append(s, up);
+        kj_splice(s, up, false);
         return;
     }
     kj_tstmt *down = copy_loop(s, target, source, n, true, span);

@@ -236,6 +236,8 @@ bool kj_fold_complex(kj_sema *s, kj_builtin id, const kj_operand *v, int n, kj_s
 /* An array whose elements are KJ_ARRAY_FIELD, with their axes behind its own; one such element. */
 kj_operand kj_array_field_view(kj_sema *s, kj_tarray *a, kj_span span);
 kj_operand kj_array_field_place(kj_sema *s, const kj_operand *place);
+/* The element at a place, an array itself, as an array of one axis. */
+kj_tarray *kj_row_at(kj_sema *s, const kj_operand *place);
 /* The bytes of the element at a place as an array of words. */
 kj_tarray *kj_words_at(kj_sema *s, const kj_operand *place, kj_dtype word);
 /* Nested tuples, or an array of that shape, as a value of that type. */
