@@ -313,7 +313,12 @@ static kj_operand index_tuple(kj_sema *s, const kj_expr *e, const kj_operand *t)
         kj_sema_error(s, e->span, KJ_RULE_INDEX_COUNT, "a tuple has one index");
         return kj_no_value(e->span);
     }
+    kj_operand items = *t;
+    kj_tstmt **at = s->sink->tail;
     kj_operand v = kj_expr_value(s, arg, KJ_VOID);
+    if (kj_could_see(s, at, &v))
+        kj_spill(s, &items, &at);
+    t = &items;
     kj_written as = kj_written_index(&v);
     kj_texpr *i = kj_index_value(s, v, "a tuple's index");
     if (!i)
@@ -410,8 +415,24 @@ kj_texpr *kj_part_index(kj_sema *s, const kj_expr *e, const kj_operand *v)
 /* v[i] of a vector, or of an array in a record. */
 static kj_operand index_value(kj_sema *s, const kj_expr *e, const kj_operand *v)
 {
+    kj_tstmt **at = s->sink->tail;
     kj_texpr *i = kj_part_index(s, e, v);
-    return i ? kj_part_at(s, v, i, e->span) : kj_no_value(e->span);
+    kj_operand parts = *v;
+    if (i && (s->sink->tail != at || kj_has_effect(i)))
+        kj_spill(s, &parts, &at);
+    return i ? kj_part_at(s, &parts, i, e->span) : kj_no_value(e->span);
+}
+
+/* What is evaluated before the statements from `at` on stays as it was then. */
+static void spill_index(kj_sema *s, kj_operand *place, kj_tstmt **at)
+{
+    kj_texpr **held = KJ_NEW_ARRAY(s->arena, kj_texpr *, KJ_MAX_NDIM);
+    for (int i = 0; i < place->u.place.array->ndim; i++) {
+        kj_operand index = kj_scalar(place->u.place.index[i]);
+        kj_spill(s, &index, &at);
+        held[i] = index.u.scalar.e;
+    }
+    place->u.place.index = held;
 }
 
 /* a[i][k] of an array of vectors: the parts are an axis more. */
@@ -419,10 +440,13 @@ static kj_operand part_of_element(kj_sema *s, const kj_expr *e, const kj_operand
 {
     kj_tarray *a = v->u.place.array;
     kj_written as;
+    kj_tstmt **at = s->sink->tail;
     kj_texpr *i = vector_index(s, e, v, a->of->n, &as);
     kj_operand out = *v;
     if (!i)
         return kj_no_value(e->span);
+    if (s->sink->tail != at || kj_has_effect(i))
+        spill_index(s, &out, at);
     if (kj_is_const(i)) {
         out.u.place.array = kj_part_view(s, a, &a->of->fields[i->u.value.i]);
         return out;
