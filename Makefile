@@ -269,7 +269,7 @@ $(BUILD)/libkjit.a: $(LIB_OBJECTS)
 
 $(BUILD)/libkjit.so: $(LIB_OBJECTS) tools/kjit.map
 	@echo "LINK $@"
-	@$(CXX) $(LDFLAGS_ALL) $(LIBRARY_LDFLAGS) -shared $(NO_UNDEFINED) -Wl,-soname,libkjit.so.0 -Wl,--version-script=tools/kjit.map -o $@.0 \
+	@$(CXX) $(LDFLAGS_ALL) $(LIBRARY_LDFLAGS) -shared $(NO_UNDEFINED) -Wl,-z,nodelete -Wl,-soname,libkjit.so.0 -Wl,--version-script=tools/kjit.map -o $@.0 \
 	    $(LIB_OBJECTS) $(LIBS)
 	@ln -sf $(@F).0 $@
 

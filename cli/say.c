@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../compiler/base/plain.h"
 #include "cli.h"
 
 static bool coloured(void)
@@ -15,14 +16,32 @@ static bool coloured(void)
     return !(no && *no) && term && strcmp(term, "dumb") != 0 && isatty(STDERR_FILENO);
 }
 
+/* What was typed, or is a file's name, is shown as the library's messages show it. */
+static void say_plain(const char *text, const char *end)
+{
+    char out[KJ_PLAIN_MOST];
+    while (text < end) {
+        size_t n = kj_shown_as(text, end, out);
+        if (out[0] && *text != '\n')
+            fputs(out, stderr);
+        else
+            fwrite(text, 1, n, stderr);
+        text += n;
+    }
+}
+
 void complain(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    fputs("kjit: ", stderr);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
+    char *text = NULL;
+    int n = vasprintf(&text, format, args);
     va_end(args);
+    fputs("kjit: ", stderr);
+    if (n >= 0)
+        say_plain(text, text + n);
+    fputc('\n', stderr);
+    free(n >= 0 ? text : NULL);
 }
 
 /* ---- Messages ---- */

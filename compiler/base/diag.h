@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/plain.h"
 
 typedef struct kj_span {
     uint32_t begin, end; /* [begin, end) in the source */
@@ -115,10 +116,6 @@ void kj_did_you_mean(kj_diag *d, kj_message *m, const char *name);
 /* Whether the next message may be shown, and whether this one is. */
 bool kj_diag_has_room(const kj_diag *d);
 bool kj_is_shown(const kj_diag *d, const kj_message *m);
-
-/* The UTF-8 character at `text` (before `end`): its length, and its code in *code; one byte and
- * U+FFFD when invalid. */
-size_t kj_utf8(const char *text, const char *end, uint32_t *code);
 
 /* How long the mark is with which a file may begin; it is in no column. */
 size_t kj_byte_order_mark(const char *text, size_t size);

@@ -65,11 +65,10 @@ static int cells(uint32_t c)
     return 1;
 }
 
-/* Controls could move the cursor or recolour the terminal. */
-static bool is_control(uint32_t c)
+/* What stands for a control, and for a byte that is no UTF-8, takes one. */
+static int cells_shown(uint32_t c)
 {
-    return (c < 0x20 && c != '\t') || (c >= 0x7f && c < 0xa0) || (c >= 0x202a && c <= 0x202e) ||
-           (c >= 0x2066 && c <= 0x2069);
+    return kj_is_control(c) ? 1 : cells(c);
 }
 
 /* The part of a line that is shown: all of a short one, a window around the place of a long one. */
@@ -129,7 +128,7 @@ static void put_line(kj_text *t, const excerpt *x)
         kj_text_printf(t, "...");
     for (const char *p = x->begin; p < x->end;) {
         size_t len = kj_utf8(p, x->end, &c);
-        if (c == 0xfffd || is_control(c))
+        if (c == 0xfffd || kj_is_control(c))
             kj_text_printf(t, "\xef\xbf\xbd"); /* U+FFFD */
         else
             kj_text_add(t, p, len);
@@ -149,22 +148,28 @@ static void put_caret(kj_text *t, const kj_source *s, kj_span span, const excerp
     const char *p = x->begin;
     while (p < at && p < x->end) {
         p += kj_utf8(p, x->end, &c);
-        kj_text_printf(t, "%*s", c == '\t' ? 0 : cells(c), "");
+        kj_text_printf(t, "%*s", c == '\t' ? 0 : cells_shown(c), "");
         if (c == '\t')
             kj_text_printf(t, "\t");
     }
     kj_text_printf(t, "^");
     if (p < x->end && p < stop) {
         p += kj_utf8(p, x->end, &c);
-        if (cells(c) == 2)
+        if (cells_shown(c) == 2)
             kj_text_printf(t, "~");
     }
     while (p < stop && p < x->end) {
         p += kj_utf8(p, x->end, &c);
-        for (int n = cells(c); n > 0; n--)
+        for (int n = cells_shown(c); n > 0; n--)
             kj_text_printf(t, "~");
     }
     kj_text_printf(t, "\n");
+}
+
+static void put_lines(kj_text *t, const char *text)
+{
+    kj_text_plain(t, text, strlen(text), true);
+    kj_text_puts(t, "\n");
 }
 
 static void put_place(kj_text *t, const kj_source *s, kj_span span, const char *what,
@@ -173,7 +178,9 @@ static void put_place(kj_text *t, const kj_source *s, kj_span span, const char *
     if (span.begin > s->size)
         span.begin = span.end = (uint32_t)s->size;
     kj_position at = kj_where(s, span.begin);
-    kj_text_printf(t, "%s:%u:%u: %s: %s\n", at.file, at.line, at.column, what, text);
+    kj_text_plain(t, at.file, strlen(at.file), false);
+    kj_text_printf(t, ":%u:%u: %s: ", at.line, at.column, what);
+    put_lines(t, text);
     if (s->size <= KJ_SOURCE_MAX) { /* else nobody has its text */
         excerpt x = excerpt_at(s, span.begin);
         kj_text_printf(t, "%5u | ", at.line);
@@ -181,8 +188,16 @@ static void put_place(kj_text *t, const kj_source *s, kj_span span, const char *
         kj_text_printf(t, "      | ");
         put_caret(t, s, span, &x);
     }
-    if (hint)
-        kj_text_printf(t, "hint: %s\n", hint);
+    if (hint) {
+        kj_text_puts(t, "hint: ");
+        put_lines(t, hint);
+    }
+}
+
+static void put_limit(kj_text *t, const kj_source *s, const char *what, int most)
+{
+    kj_text_plain(t, s->name, strlen(s->name), false);
+    kj_text_printf(t, ": too many %s, the first %d are shown\n", what, most);
 }
 
 const char *kj_diag_text(const kj_diag *d)
@@ -201,11 +216,9 @@ const char *kj_diag_text(const kj_diag *d)
             put_place(&t, d->source, m->note_span, "note", m->note, NULL);
     }
     if (d->full)
-        kj_text_printf(&t, "%s: too many errors, the first %d are shown\n", d->source->name,
-                       KJ_MAX_ERRORS);
+        put_limit(&t, d->source, "errors", KJ_MAX_ERRORS);
     if (d->warnings > KJ_MAX_WARNINGS)
-        kj_text_printf(&t, "%s: too many warnings, the first %d are shown\n", d->source->name,
-                       KJ_MAX_WARNINGS);
+        put_limit(&t, d->source, "warnings", KJ_MAX_WARNINGS);
     return t.data;
 }
 
@@ -220,7 +233,7 @@ static void put_string(kj_text *t, const char *text)
         size_t len = kj_utf8(text, end, &c);
         if (c == '"' || c == '\\')
             kj_text_printf(t, "\\%c", (char)c);
-        else if (c < 0x20 || c == 0x7f || c == 0xfffd)
+        else if (kj_is_control(c) || c == '\t' || c == 0xfffd)
             kj_text_printf(t, "\\u%04x", c);
         else
             kj_text_add(t, text, len);

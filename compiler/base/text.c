@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/plain.h"
 
 static char *grown(const kj_text *t, size_t capacity)
 {
@@ -80,6 +81,34 @@ void kj_text_printf(kj_text *t, const char *format, ...)
     va_start(args, format);
     kj_text_vprintf(t, format, args);
     va_end(args);
+}
+
+void kj_text_plain(kj_text *t, const char *text, size_t size, bool lines)
+{
+    const char *end = text + size, *kept = text;
+    char out[KJ_PLAIN_MOST];
+    while (text < end) {
+        size_t n = kj_shown_as(text, end, out);
+        if (out[0] && !(lines && *text == '\n')) {
+            kj_text_add(t, kept, (size_t)(text - kept));
+            kj_text_puts(t, out);
+            kept = text + n;
+        }
+        text += n;
+    }
+    kj_text_add(t, kept, (size_t)(end - kept));
+}
+
+void kj_text_vplain(kj_text *t, bool lines, const char *format, va_list args)
+{
+    kj_text raw = {.arena = t->arena};
+    kj_text_vprintf(&raw, format, args);
+    if (raw.failed)
+        t->failed = true;
+    else
+        kj_text_plain(t, raw.data, raw.size, lines);
+    if (!raw.arena)
+        kj_text_free(&raw);
 }
 
 void kj_text_free(kj_text *t)

@@ -23,6 +23,9 @@ void kj_text_add(kj_text *t, const char *text, size_t size);
 void kj_text_puts(kj_text *t, const char *text);
 void kj_text_printf(kj_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void kj_text_vprintf(kj_text *t, const char *format, va_list args);
+/* These write out what a terminal must not be given, as \x1b; `lines`: line ends stay. */
+void kj_text_plain(kj_text *t, const char *text, size_t size, bool lines);
+void kj_text_vplain(kj_text *t, bool lines, const char *format, va_list args);
 void kj_text_free(kj_text *t); /* of one by malloc */
 
 /* How many of its n bytes are left without blanks and line ends behind. */

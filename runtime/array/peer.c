@@ -32,7 +32,7 @@ kjit_status kjit_can_access_peer(kjit_context *ctx, kjit_context *other, int *ca
 static kjit_status tell(kjit_context *ctx, kjit_context *other, kjit_status status)
 {
     return status == KJIT_OK || ctx == other ? status
-                                             : kj_fail(ctx, status, "%s", kjit_last_error(other));
+                                             : kj_fail_lines(ctx, status, kjit_last_error(other));
 }
 
 /* Numbers of records are each context's own. */

@@ -295,9 +295,12 @@ const char *kj_thread_failure(const kjit_context *ctx);
 bool kj_threads_begin(void);                     /* false: the system has no room */
 void kj_threads_end(kjit_context *ctx);          /* frees those of all threads */
 void kj_threads_lose_streams(kjit_context *ctx); /* their default streams are gone */
-/* Notes the sentence for the calling thread and returns the status. The context may be NULL. */
+/* Notes the sentence for the calling thread and returns the status. The context may be NULL. A name, or what a file
+ * holds, may be in it as it is: what is no plain text is written out (base/plain.h), line ends too. */
 kjit_status kj_fail(kjit_context *ctx, kjit_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* The same of a text that has line ends of its own, without those behind it. */
+kjit_status kj_fail_lines(kjit_context *ctx, kjit_status status, const char *text);
 kjit_status kj_fail_why(kjit_context *ctx, kjit_status status, const kj_failure *why);
 kjit_status kj_no_memory(kjit_context *ctx);
 /* What a step of a compilation that did not end makes of a call. */

@@ -34,25 +34,38 @@ int kj_failed_about(kjit_context *ctx)
     return t ? t->parameter - 1 : -1;
 }
 
+/* Takes the text. */
+static kjit_status end_failing(kjit_context *ctx, kjit_status status, kj_text *t)
+{
+    if (t->failed) {
+        kj_text_free(t);
+        note(ctx, NULL);
+        return KJIT_NO_MEMORY;
+    }
+    note(ctx, t->data);
+    return status;
+}
+
 kjit_status kj_fail(kjit_context *ctx, kjit_status status, const char *format, ...)
 {
     kj_text t = {0};
     va_list args;
     va_start(args, format);
-    kj_text_vprintf(&t, format, args);
+    kj_text_vplain(&t, false, format, args);
     va_end(args);
-    if (t.failed) {
-        kj_text_free(&t);
-        note(ctx, NULL);
-        return KJIT_NO_MEMORY;
-    }
-    note(ctx, t.data);
-    return status;
+    return end_failing(ctx, status, &t);
+}
+
+kjit_status kj_fail_lines(kjit_context *ctx, kjit_status status, const char *text)
+{
+    kj_text t = {0};
+    kj_text_plain(&t, text, kj_trimmed(text, strlen(text)), true);
+    return end_failing(ctx, status, &t);
 }
 
 kjit_status kj_fail_why(kjit_context *ctx, kjit_status status, const kj_failure *why)
 {
-    return kj_fail(ctx, status, "%s", why->text);
+    return kj_fail_lines(ctx, status, why->text);
 }
 
 kjit_status kj_no_memory(kjit_context *ctx)

@@ -63,13 +63,26 @@ static int64_t column_named(const table *t, const char *name)
     return -1;
 }
 
+/* How many bytes of a cell a message has: whole characters. */
+static int shown(const kj_cell *cell)
+{
+    enum { MOST = 40 };
+    const char *end = cell->text + cell->n, *at = cell->text;
+    uint32_t code;
+    for (size_t n; at < end; at += n) {
+        n = kj_utf8(at, end, &code);
+        if (at - cell->text + (int64_t)n > MOST)
+            break;
+    }
+    return (int)(at - cell->text);
+}
+
 static kjit_status no_column(const table *t, const char *name)
 {
     enum { SHOWN = 12 };
     kj_text names = {0};
     for (int64_t i = 0; i < t->columns && i < SHOWN; i++)
-        kj_text_printf(&names, "%s'%.*s'", i ? ", " : "",
-                       t->first[i].n < 40 ? (int)t->first[i].n : 40, t->first[i].text);
+        kj_text_printf(&names, "%s'%.*s'", i ? ", " : "", shown(&t->first[i]), t->first[i].text);
     kjit_status status =
         names.failed ? no_memory(t)
         : t->titled  ? kj_fail(t->q->ctx, KJIT_NOT_FOUND, "'%s' has no column '%s': it has %s%s",
@@ -181,7 +194,7 @@ static kjit_status bad_cell(const table *t, const kj_cells *at, int64_t column, 
         kj_snprintf(name, sizeof name, " %lld", (long long)column + 1);
     return kj_fail(
         t->q->ctx, KJIT_FORMAT, "cannot read '%s': line %lld, column%s: '%.*s' is not %s%s%s",
-        t->q->path, (long long)at->line, name, cell->n < 40 ? (int)cell->n : 40, cell->text,
+        t->q->path, (long long)at->line, name, shown(cell), cell->text,
         type == KJ_VOID ? "a number" : "a value of ", type == KJ_VOID ? "" : kj_type_name(type),
         one ? "; with its name, one column is read alone" : "");
 }

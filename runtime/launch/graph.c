@@ -324,7 +324,7 @@ static kjit_status launch_each(kjit_graph *graph,
             break;
     }
     if (first != KJIT_OK)
-        kj_fail(graph->ctx, first, "%s", text ? text : "out of memory");
+        kj_fail_lines(graph->ctx, first, text ? text : "out of memory");
     free(text);
     return first;
 }

@@ -249,7 +249,7 @@ char *kj_fault_text(kjit_module *mod, const kj_kernel_info *kernel, const kj_hos
 
 static kjit_status give(kjit_context *ctx, kjit_status status, char *text)
 {
-    status = text ? kj_fail(ctx, status, "%s", text) : kj_no_memory(ctx);
+    status = text ? kj_fail_lines(ctx, status, text) : kj_no_memory(ctx);
     free(text);
     return status;
 }

@@ -31,8 +31,7 @@ static void format(void *data)
 static kjit_status hand_out(kjit_context *ctx, const formatting *f, char **out, size_t *size)
 {
     if (!f->text)
-        return kj_fail(ctx, KJIT_COMPILE, "%.*s", (int)kj_trimmed(f->errors, strlen(f->errors)),
-                       f->errors);
+        return kj_fail_lines(ctx, KJIT_COMPILE, f->errors);
     *out = malloc(f->size + 1);
     if (!*out)
         return kj_no_memory(ctx);

@@ -203,7 +203,7 @@ static kjit_status run_step(emission *e, kj_step *run)
     if (e->out.failed || e->errors.failed)
         return kj_no_memory(e->mod->ctx);
     if (e->errors.size > 0)
-        return kj_fail(e->mod->ctx, KJIT_COMPILE, "%s", e->errors.data);
+        return kj_fail_lines(e->mod->ctx, KJIT_COMPILE, e->errors.data);
     return KJIT_OK;
 }
 

@@ -213,8 +213,7 @@ static void analyse(void *data)
 /* All that is to be said of the source, as the sentence of a failed compilation. */
 static kjit_status source_errors(kjit_module *mod)
 {
-    return kj_fail(mod->ctx, KJIT_COMPILE, "%.*s", (int)kj_trimmed(mod->log, strlen(mod->log)),
-                   mod->log);
+    return kj_fail_lines(mod->ctx, KJIT_COMPILE, mod->log);
 }
 
 static kjit_diagnostic diagnostic(const kjit_module *mod, const kj_message *m)

@@ -175,8 +175,7 @@ static kjit_status build(compilation *c)
     if (outcome != KJ_DONE)
         return kj_fail_early(ctx, &v->arena, outcome, &complaint);
     if (!c->compiled)
-        return kj_fail(ctx, KJIT_COMPILE, "%.*s", (int)kj_trimmed(c->errors, strlen(c->errors)),
-                       c->errors);
+        return kj_fail_lines(ctx, KJIT_COMPILE, c->errors);
     v->kernel = c->code.kernel;
     v->scratch = c->code.scratch;
     v->shared = v->kernel->shared;

@@ -74,10 +74,9 @@ static kjit_status give_failure(kj_run *r)
             t.failed = true;
         kj_arena_free(&arena);
     }
-    kjit_status status =
-        t.failed || !t.data
-            ? kj_fail(r->ctx, r->status, "%s", kjit_status_message(r->status))
-            : kj_fail(r->ctx, r->status, "%.*s", (int)kj_trimmed(t.data, t.size), t.data);
+    kjit_status status = t.failed || !t.data
+                             ? kj_fail(r->ctx, r->status, "%s", kjit_status_message(r->status))
+                             : kj_fail_lines(r->ctx, r->status, t.data);
     kj_text_free(&t);
     return status;
 }
@@ -153,7 +152,7 @@ static kjit_status no_run_block(kjit_module *mod)
     kj_text t = {0};
     kj_run_suggest(mod->program, &t);
     kjit_status status =
-        t.failed ? kj_no_memory(mod->ctx) : kj_fail(mod->ctx, KJIT_NOT_FOUND, "%s", t.data);
+        t.failed ? kj_no_memory(mod->ctx) : kj_fail_lines(mod->ctx, KJIT_NOT_FOUND, t.data);
     kj_text_free(&t);
     return status;
 }

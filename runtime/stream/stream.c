@@ -101,9 +101,9 @@ kjit_status kj_stream_report(kjit_context *ctx, kjit_status status, char *text)
 {
     const char *lost = ctx->ops->driver ? ctx->ops->driver->lost(ctx->dev) : NULL;
     if (status == KJIT_OK && lost)
-        return kj_fail(ctx, KJIT_LOST, "%s", lost);
+        return kj_fail_lines(ctx, KJIT_LOST, lost);
     if (status != KJIT_OK)
-        kj_fail(ctx, status, "%s", text ? text : kjit_status_message(status));
+        kj_fail_lines(ctx, status, text ? text : kjit_status_message(status));
     free(text);
     return status;
 }

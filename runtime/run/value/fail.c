@@ -1,5 +1,15 @@
 /* The failure of a run: the first, with its place and what helps. */
+#include <string.h>
+
 #include "run/value/value.h"
+
+/* NULL when there was no memory for it. */
+static char *text_of(const char *format, va_list args)
+{
+    kj_text t = {0};
+    kj_text_vplain(&t, false, format, args);
+    return t.data;
+}
 
 bool kj_run_fail(kj_run *r, kjit_status status, kj_span at, const char *format, ...)
 {
@@ -7,12 +17,10 @@ bool kj_run_fail(kj_run *r, kjit_status status, kj_span at, const char *format, 
         return false;
     r->status = status;
     r->at = at;
-    kj_text t = {0};
     va_list args;
     va_start(args, format);
-    kj_text_vprintf(&t, format, args);
+    r->message = text_of(format, args);
     va_end(args);
-    r->message = t.data; /* NULL when there was no memory for it */
     return false;
 }
 
@@ -20,12 +28,10 @@ bool kj_run_hint(kj_run *r, const char *format, ...)
 {
     if (r->hint)
         return false;
-    kj_text t = {0};
     va_list args;
     va_start(args, format);
-    kj_text_vprintf(&t, format, args);
+    r->hint = text_of(format, args);
     va_end(args);
-    r->hint = t.data;
     return false;
 }
 
@@ -56,5 +62,11 @@ bool kj_run_check(kj_run *r, kjit_status status, kj_span at)
         return true;
     if (status == KJIT_INVALID && at.begin != kj_run_nowhere.begin)
         status = KJIT_TYPE;
-    return kj_run_fail(r, status, at, "%s", kjit_last_error(r->ctx));
+    if (r->status != KJIT_OK)
+        return false;
+    r->status = status;
+    r->at = at;
+    r->message =
+        strdup(kjit_last_error(r->ctx)); /* it may be of several lines, and is plain by now */
+    return false;
 }
