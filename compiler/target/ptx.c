@@ -248,6 +248,7 @@ static void finish(kj_arena *arena, kj_diag *diag, const kj_compile_options *opt
 {
     take_apart(module);
     kj_ptx_mend_floats(module);
+    kj_ptx_mend_words(module);
     for (int i = 0; i < n; i++) {
         drop_params(arena, module, &out[i]); /* a child has what those who launch it give */
         for (int k = -1; k < out[i].nchildren; k++)

@@ -72,6 +72,11 @@ char *kj_target_machine(kj_target *t, LLVMCodeGenOptLevel level);
 /* Before PTX is written: around what NVIDIA's assembler makes of floats. */
 void kj_ptx_mend_floats(LLVMModuleRef module);
 
+/* ---- ptx_words.c ---- */
+
+/* Before PTX is written: around what NVIDIA's assembler makes of products of 64 bits whose low word is zero. */
+void kj_ptx_mend_words(LLVMModuleRef module);
+
 /* ---- soft_fma.c ---- */
 
 /* Calls of llvm.fma become calls of functions, which `adapt` gives the attributes of the module's. */

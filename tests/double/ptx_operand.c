@@ -100,6 +100,7 @@ typedef struct want {
     bool wider;     /* a wider register will do, too */
     bool written;
     bool stored; /* its low bits go to memory */
+    bool factor;
 } want;
 
 static bool wrong(ptx_parser *p, const char *what)
@@ -142,6 +143,9 @@ static bool parse_number(ptx_parser *p, want w, ptx_inst *inst, int slot)
     } else if (floating && floating != w.bytes) {
         return wrong(p, "the number's size does not fit");
     }
+    if (w.factor && w.bytes == 8 && (uint32_t)bits == 0 && (bits & (bits - 1)) != 0)
+        return wrong(p, "a product of 64 bits whose low word is zero: the assembler takes sums of "
+                        "such for each other");
     ptx_next(&p->lexer);
     if (negative)
         bits = floating ? bits ^ (uint64_t)1 << (w.bytes * 8 - 1) : 0 - bits;
@@ -394,7 +398,8 @@ static want want_of(const ptx_inst *inst, char letter)
     want w = {.bytes = (unsigned)ptx_type_bytes(first),
               .class = ptx_type_class(first),
               .written = strchr("dwxvjUkMD", letter) != NULL,
-              .stored = letter == 'V'};
+              .stored = letter == 'V',
+              .factor = letter == 'f'};
     switch (letter) {
     case 'w':
     case 'W': w.bytes *= 2; break;

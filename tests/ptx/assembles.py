@@ -14,6 +14,8 @@ import tempfile
 
 GENERIC = re.compile(r"^\s*(?:@!?%p\d+\s+)?(?:ld|st|atom|red)(?:\.(?:relaxed|volatile|nc|gpu|cta|sys|v[24]))*"
                      r"\.(?:add|and|or|min|max|cas|exch|[busf]\d+)", re.MULTILINE)
+# of 64 bits, by a constant whose low word is zero: target/ptx_words.c
+FACTOR = re.compile(r"^\s*(?:mul|mad)\.lo\.s64\s+%rd\d+, %rd\d+, (-?\d+)[,;]", re.MULTILINE)
 LOCAL = re.compile(r"^\s*\.local|(?:ld|st)\.local", re.MULTILINE)
 
 
@@ -28,6 +30,9 @@ def check(kjit, ptxas, arch, path, folder):
     generic = GENERIC.search(ptx)
     if generic:
         return f"a generic access: {generic.group().strip()}"
+    for factor in FACTOR.finditer(ptx):
+        if int(factor[1]) % 2**32 == 0:
+            return f"a product whose low word is zero: {factor[0].strip()}"
     if "local.array" not in source and LOCAL.search(ptx):
         return "local memory, and no local array in the source"
     text = pathlib.Path(folder, f"{abs(hash(path))}.ptx")
