@@ -35,16 +35,18 @@ static const command commands[] = {
     },
     {
         .name = "fmt",
-        .arguments = "FILE...",
+        .arguments = "FILE|FOLDER...",
         .summary = "lay files out in the one style",
         .bit = IN_FMT,
         .min_files = 1,
         .max_files = -1,
         .run = command_fmt,
         .more =
-            "Files are written where they change, and named; of a folder all .knl below it. - is\n"
-            "standard input, its text is written on standard output. What has errors of syntax\n"
-            "stays as it is.\n",
+            "Files are written where they change, and named; a folder stands for all .knl in it "
+            "and\n"
+            "in its folders, but for those that links lead to and hidden ones. - is standard\n"
+            "input, its text is written on standard output. What has errors of syntax stays as it\n"
+            "is.\n",
     },
     {
         .name = "build",

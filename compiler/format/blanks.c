@@ -217,7 +217,9 @@ static int blanks_before(const spacing *s, int i)
     const manner *m = &s->manners[i];
     if (i == 0 || w->breaks)
         return 0;
-    int least = m[-1].tight || m->joined ? 0 : 1, given = (int)(w->span.begin - w[-1].span.end);
+    bool signs = w->kind == w[-1].kind && (w->kind == KJ_TK_MINUS || w->kind == KJ_TK_PLUS);
+    int least = !signs && (m[-1].tight || m->joined) ? 0 : 1,
+        given = (int)(w->span.begin - w[-1].span.end);
     bool aligned = w[-1].kind == KJ_TK_COMMA || w[-1].kind == KJ_TK_LBRACKET;
     bool row = m->within >= 0 && s->manners[m->within].rows && aligned && w->kind != KJ_TK_RBRACKET;
     return row && given > least ? given : least;

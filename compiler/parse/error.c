@@ -207,12 +207,14 @@ static void at_expression(const kj_mistake *x)
     if (kj_operator_parted(x) ||
         (p->prev == KJ_TK_ASSIGN && in_brackets && kj_comparison_reversed(x)))
         return;
+    if (adjacent(p, KJ_TK_PLUS) || adjacent(p, KJ_TK_MINUS)) {
+        kj_habit_step(x->p, (kj_span){p->before_prev_span.begin, p->prev_span.end});
+        return;
+    }
     kj_message *m = kj_expected(x, "an expression");
     if (!kj_is_shown(p->diag, m))
         return;
-    if (adjacent(p, KJ_TK_PLUS) || adjacent(p, KJ_TK_MINUS))
-        kj_habit_step(x->p, m, (kj_span){p->before_prev_span.begin, p->prev_span.end});
-    else if (kj_met(x, ":") && p->nopen && p->open[p->nopen - 1].kind == '[') {
+    if (kj_met(x, ":") && p->nopen && p->open[p->nopen - 1].kind == '[') {
         kj_mistake_hint(x, m, ARRAY_TYPES); /* not f32[:, :] */
         kj_habit_axes(x->p, m, x->at);
     } else if (kj_met(x, "{") && (p->prev == KJ_TK_ASSIGN || p->prev == KJ_TK_LPAREN ||

@@ -8,35 +8,9 @@
 
 enum { MOST_MENDED = 1 << 14 }; /* bytes of a comment or block */
 
-static uint32_t line_start(const kj_source *s, uint32_t at)
-{
-    while (at > 0 && s->text[at - 1] != '\n')
-        at--;
-    return at;
-}
-
-static uint32_t line_end(const kj_source *s, uint32_t at)
-{
-    while (s->text[at] && s->text[at] != '\n')
-        at++;
-    return at;
-}
-
-/* Where a line's code ends: before its comment, the ; and blanks. */
-static uint32_t code_end(const kj_source *s, uint32_t at)
-{
-    uint32_t end = at;
-    bool quoted = false;
-    for (; s->text[end] && s->text[end] != '\n' && (quoted || s->text[end] != '#'); end++)
-        quoted ^= s->text[end] == '"';
-    while (end > at && (strchr(" \t\r;", s->text[end - 1])))
-        end--;
-    return end;
-}
-
 /* ---- Types and declarations ---- */
 
-static const char *type_in_c(const char *word)
+const char *kj_habit_type_named(const char *word)
 {
     static const char *const types[][2] = {
         {"char", "i8"},      {"short", "i16"},  {"int", "i32"},      {"long", "i64"},
@@ -50,11 +24,6 @@ static const char *type_in_c(const char *word)
             return types[i][1];
     }
     return kj_type_named(word) != KJ_VOID ? word : kj_vector_elsewhere(word);
-}
-
-const char *kj_habit_type_named(const char *word)
-{
-    return type_in_c(word);
 }
 
 /* Of C's declarations: `const unsigned int`, up to the name. */
@@ -74,7 +43,7 @@ static bool takes_type_word(c_type *t, const char *word, bool *is_unsigned)
             return true;
     bool shared = strcmp(word, "__shared__") == 0 || strcmp(word, "shared") == 0;
     bool constant = strcmp(word, "const") == 0, any = strcmp(word, "auto") == 0;
-    const char *type = type_in_c(word);
+    const char *type = kj_habit_type_named(word);
     if (!shared && !constant && !any &&
         (!type || (t->name && strcmp(word, "int") != 0 && strcmp(word, "long") != 0)))
         return false;
@@ -136,7 +105,7 @@ static const char *read_shape(kj_parser *p, uint32_t at, uint32_t *end)
 bool kj_habit_declaration(kj_parser *p, kj_message *m, kj_span at)
 {
     const kj_source *s = p->source;
-    uint32_t begin = kj_skip_blanks(s, line_start(s, at.begin)), shape_end = 0;
+    uint32_t begin = kj_skip_blanks(s, kj_line_start(s, at.begin)), shape_end = 0;
     c_type t = read_type(p, begin);
     uint32_t name = kj_skip_blanks(s, t.end), end = kj_word_end(s, name),
              next = kj_skip_blanks(s, end);
@@ -144,8 +113,8 @@ bool kj_habit_declaration(kj_parser *p, kj_message *m, kj_span at)
         return false;
     const char *text = NULL, *what = kj_piece(p, name, end);
     const char *shape = t.name ? read_shape(p, next, &shape_end) : NULL;
-    bool ends = code_end(s, next) <= next;
-    if (shape && code_end(s, shape_end) <= shape_end) {
+    bool ends = kj_code_end(s, next) <= next;
+    if (shape && kj_code_end(s, shape_end) <= shape_end) {
         text = kj_arena_printf(p->arena, "let %s = %s.array(%s, %s)", what,
                                t.is_shared ? "shared" : "local", shape, t.name);
         end = shape_end;
@@ -158,7 +127,7 @@ bool kj_habit_declaration(kj_parser *p, kj_message *m, kj_span at)
     }
     if (!text)
         return false;
-    uint32_t stop = code_end(s, end);
+    uint32_t stop = kj_code_end(s, end);
     bool one = !memchr(s->text + end, ';', stop - end) && !memchr(s->text + end, ',', stop - end);
     kj_hint(p->diag, m, "write %s%s", text,
             one && stop - end < 40 ? kj_piece(p, end, stop) : " = ...");
@@ -213,7 +182,7 @@ bool kj_habit_type(kj_parser *p, kj_message *m, kj_span at)
         array = true;
     }
     uint32_t end = kj_word_end(s, i);
-    const char *type = type_in_c(kj_piece(p, i, end));
+    const char *type = kj_habit_type_named(kj_piece(p, i, end));
     if (!type || (inside && s->text[end] != ']'))
         return false;
     kj_write(p->diag, m, (kj_span){at.begin, end + inside}, "%s%s", type, array ? "[]" : "");
@@ -244,203 +213,6 @@ bool kj_habit_axes(kj_parser *p, kj_message *m, kj_span at)
     return true;
 }
 
-/* ---- Conversions ---- */
-
-/* The end of what a conversion before it would take: a name or number with its members, indices and
- * arguments; `begin` where that is not on the line. */
-static uint32_t operand_end(const kj_source *source, uint32_t begin)
-{
-    int depth = 0;
-    uint32_t at = begin;
-    for (; at < source->size; at++) {
-        char c = source->text[at];
-        depth += c == '(' || c == '[';
-        depth -= c == ')' || c == ']';
-        if (depth < 0 || (depth == 0 && !kj_is_word(c) && c != '.' && c != ')' && c != ']'))
-            break;
-        if (c == '\n' || c == '\0')
-            return begin;
-    }
-    return depth > 0 ? begin : at;
-}
-
-/* And the beginning of what ends there: x[i], f(x).y. */
-static uint32_t operand_start(const kj_source *s, uint32_t end)
-{
-    int depth = 0;
-    uint32_t at = end;
-    for (; at > 0 && s->text[at - 1] != '\n'; at--) {
-        char c = s->text[at - 1];
-        depth += c == ')' || c == ']';
-        depth -= c == '(' || c == '[';
-        if (depth < 0 || (depth == 0 && !kj_is_word(c) && !strchr(".([", c)))
-            break;
-    }
-    return depth > 0 ? end : at;
-}
-
-bool kj_habit_cast(kj_parser *p, kj_message *m, kj_span at)
-{
-    const kj_source *source = p->source;
-    if (p->prev != KJ_TK_RPAREN || !kj_is_word(source->text[at.begin]))
-        return false;
-    kj_span word = {0, p->prev_span.begin};
-    while (word.end > 0 && kj_is_blank(source->text[word.end - 1]))
-        word.end--;
-    for (word.begin = word.end; word.begin > 0 && kj_is_word(source->text[word.begin - 1]);)
-        word.begin--;
-    uint32_t open = word.begin;
-    while (open > 0 && kj_is_blank(source->text[open - 1]))
-        open--;
-    const char *type = type_in_c(kj_piece(p, word.begin, word.end));
-    if (!type || open == 0 || source->text[open - 1] != '(')
-        return false;
-    enum { MOST = 40 };
-    kj_span taken = {at.begin, operand_end(source, at.begin)};
-    bool shown = taken.end > taken.begin && taken.end - taken.begin <= MOST;
-    const char *text = shown ? kj_piece(p, taken.begin, taken.end) : "...";
-    kj_hint(p->diag, m, "conversions are written %s(%s)", type, text);
-    kj_fix(p->diag, m, (kj_span){open - 1, taken.end}, "%s(%s)", type, text);
-    return true;
-}
-
-bool kj_habit_as(kj_parser *p, kj_message *m, kj_span at)
-{
-    const kj_source *s = p->source;
-    uint32_t type = kj_skip_blanks(s, at.end), end = kj_word_end(s, type);
-    uint32_t begin = operand_start(s, p->prev_span.end);
-    const char *to = type_in_c(kj_piece(p, type, end));
-    if (!to || begin == p->prev_span.end)
-        return false;
-    const char *text = kj_piece(p, begin, p->prev_span.end);
-    kj_hint(p->diag, m, "conversions are written %s(%s)", to, text);
-    kj_fix(p->diag, m, (kj_span){begin, end}, "%s(%s)", to, text);
-    return true;
-}
-
-/* ---- Expressions ---- */
-
-void kj_habit_range(kj_parser *p, kj_message *m, kj_span at)
-{
-    const kj_source *s = p->source;
-    bool to = s->text[at.end - 1] == '='; /* 0..=n */
-    uint32_t end = operand_end(s, at.end), first = at.begin;
-    while (s->text[first] != '.')
-        first++;
-    if (end > at.end)
-        kj_write(p->diag, m, (kj_span){at.begin, end}, "range(%s, %s%s)",
-                 kj_piece(p, at.begin, first), kj_piece(p, at.end, end), to ? " + 1" : "");
-}
-
-/* a ? b : c */
-void kj_habit_ternary(kj_parser *p, kj_message *m, kj_span at)
-{
-    const kj_source *s = p->source;
-    int depth = 0;
-    uint32_t begin = at.begin, end = at.end, colon = 0;
-    for (; begin > 0 && s->text[begin - 1] != '\n'; begin--) {
-        char c = s->text[begin - 1], before = begin > 1 ? s->text[begin - 2] : '\n';
-        bool assigns = c == '=' && s->text[begin] != '=' && !strchr("=<>!", before);
-        depth += c == ')' || c == ']';
-        depth -= c == '(' || c == '[';
-        if (depth < 0 || (depth == 0 && (c == ',' || assigns)))
-            break;
-    }
-    begin = kj_skip_blanks(s, begin);
-    if (kj_is_word_at(s, begin, "return"))
-        begin = kj_skip_blanks(s, begin + 6);
-    for (depth = 0; s->text[end] && !strchr("\n;,#?", s->text[end]) && depth >= 0; end++) {
-        char c = s->text[end];
-        depth += c == '(' || c == '[';
-        depth -= c == ')' || c == ']';
-        if (c == ':' && depth == 0 && !colon)
-            colon = end;
-        if (depth < 0)
-            break;
-    }
-    while (end > at.end && kj_is_blank(s->text[end - 1]))
-        end--;
-    uint32_t test = at.begin, yes = kj_skip_blanks(s, at.end), yes_end = colon;
-    while (test > begin && kj_is_blank(s->text[test - 1]))
-        test--;
-    while (yes_end > yes && kj_is_blank(s->text[yes_end - 1]))
-        yes_end--;
-    if (!colon || test == begin || yes_end <= yes || s->text[end] == '?' || end <= colon + 1)
-        return;
-    uint32_t no = kj_skip_blanks(s, colon + 1);
-    kj_fix(p->diag, m, (kj_span){begin, end}, "%s if %s else %s", kj_piece(p, yes, yes_end),
-           kj_piece(p, begin, test), kj_piece(p, no, end));
-}
-
-/* atomicAdd(&x[i] */
-bool kj_habit_address(kj_parser *p, kj_message *m, kj_span at)
-{
-    static const char *const names[][2] = {
-        {"atomicAdd", "add"},  {"atomicSub", "sub"},   {"atomicMin", "min"}, {"atomicMax", "max"},
-        {"atomicAnd", "and_"}, {"atomicOr", "or_"},    {"atomicXor", "xor"}, {"atomicInc", "inc"},
-        {"atomicDec", "dec"},  {"atomicExch", "exch"}, {"atomicCAS", "cas"},
-    };
-    const kj_source *s = p->source;
-    uint32_t open = at.begin;
-    while (open > 0 && kj_is_blank(s->text[open - 1]))
-        open--;
-    if (open == 0 || s->text[open - 1] != '(')
-        return false;
-    uint32_t begin = operand_start(s, open - 1), array = at.end, bracket = array;
-    while (kj_is_word(s->text[bracket]) || s->text[bracket] == '.')
-        bracket++;
-    uint32_t close = s->text[bracket] == '[' ? kj_closing(s, bracket) : 0;
-    if (!close || bracket == array)
-        return false;
-    const char *name = kj_piece(p, begin, open - 1), *known = NULL;
-    if (strncmp(name, "atomic.", 7) == 0)
-        known = name + 7;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i][0], name) == 0)
-            known = names[i][1];
-    if (!known)
-        return false;
-    const char *index = kj_piece(p, bracket + 1, close);
-    bool several = strchr(index, ',') != NULL;
-    kj_hint(p->diag, m,
-            "there are no addresses: atomics take array and index, atomic.%s(%s, %s%s%s, ...)",
-            known, kj_piece(p, array, bracket), several ? "(" : "", index, several ? ")" : "");
-    kj_fix(p->diag, m, (kj_span){begin, close + 1}, "atomic.%s(%s, %s%s%s", known,
-           kj_piece(p, array, bracket), several ? "(" : "", index, several ? ")" : "");
-    return true;
-}
-
-/* *x = 1 */
-bool kj_habit_dereference(kj_parser *p, kj_message *m, kj_span at)
-{
-    uint32_t end = kj_word_end(p->source, at.end);
-    if (end == at.end)
-        return false;
-    kj_hint(p->diag, m, "there are no pointers: the first element is %s[0]",
-            kj_piece(p, at.end, end));
-    kj_fix(p->diag, m, (kj_span){at.begin, end}, "%s[0]", kj_piece(p, at.end, end));
-    return true;
-}
-
-/* i++ and i-- as a statement; at: the operator. */
-void kj_habit_step(kj_parser *p, kj_message *m, kj_span at)
-{
-    const kj_source *s = p->source;
-    uint32_t begin = kj_skip_blanks(s, line_start(s, at.begin));
-    char op = s->text[at.begin];
-    bool before = begin == at.begin; /* ++i */
-    kj_span target = before ? (kj_span){at.end, kj_word_end(s, at.end)}
-                            : (kj_span){operand_start(s, at.begin), at.begin};
-    bool alone = before ? code_end(s, target.end) <= target.end
-                        : target.begin == begin && code_end(s, at.end) <= at.end;
-    const char *text = kj_piece(p, target.begin, target.end);
-    if (target.end == target.begin)
-        text = "i";
-    kj_hint(p->diag, m, "there is no '%c%c': write %s %c= 1", op, op, alone ? text : "i", op);
-    if (alone && target.end > target.begin)
-        kj_fix(p->diag, m, (kj_span){begin, before ? target.end : at.end}, "%s %c= 1", text, op);
-}
-
 /* ---- Statements ---- */
 
 static uint32_t indentation(const kj_source *s, uint32_t line)
@@ -453,7 +225,7 @@ static uint32_t indentation(const kj_source *s, uint32_t line)
 void kj_habit_block(kj_parser *p, kj_message *m, kj_span at)
 {
     const kj_source *s = p->source;
-    uint32_t line = line_start(s, at.begin), end = code_end(s, at.end);
+    uint32_t line = kj_line_start(s, at.begin), end = kj_code_end(s, at.end);
     uint32_t own = indentation(s, line);
     if (end > at.end) {
         uint32_t begin = kj_skip_blanks(s, at.end);
@@ -463,9 +235,9 @@ void kj_habit_block(kj_parser *p, kj_message *m, kj_span at)
                    kj_piece(p, begin, end), s->text[end - 1] == '}' ? "" : " }");
         return;
     }
-    uint32_t last = line_end(s, at.end), next = last;
+    uint32_t last = kj_line_end(s, at.end), next = last;
     while (s->text[next] == '\n') {
-        uint32_t begin = next + 1, stop = line_end(s, begin);
+        uint32_t begin = next + 1, stop = kj_line_end(s, begin);
         bool empty = kj_skip_blanks(s, begin) >= stop;
         if (!empty && indentation(s, begin) <= own)
             break;
@@ -478,7 +250,7 @@ void kj_habit_block(kj_parser *p, kj_message *m, kj_span at)
         return;
     if (level && s->text[after + own] == '}')
         kj_fix(p->diag, m, at, " {");
-    else if (last > line_end(s, at.end) && last - at.end < MOST_MENDED)
+    else if (last > kj_line_end(s, at.end) && last - at.end < MOST_MENDED)
         kj_fix(p->diag, m, (kj_span){at.begin, last}, " {%s\n%.*s}", kj_piece(p, at.end, last),
                (int)own, s->text + line);
 }
@@ -486,7 +258,7 @@ void kj_habit_block(kj_parser *p, kj_message *m, kj_span at)
 /* print x, assert c, "text": without parentheses. */
 void kj_habit_call(kj_parser *p, kj_message *m, kj_span at)
 {
-    uint32_t end = code_end(p->source, at.begin);
+    uint32_t end = kj_code_end(p->source, at.begin);
     kj_fix(p->diag, m, (kj_span){p->prev_span.end, end}, "(%s)", kj_piece(p, at.begin, end));
 }
 
@@ -529,10 +301,10 @@ static const char *as_comment(kj_parser *p, kj_span all, uint32_t mark)
     const kj_source *s = p->source;
     uint32_t at = all.begin + mark, stop = all.end - mark;
     const char *text = "";
-    if (code_end(s, all.end) > all.end || all.end - all.begin > MOST_MENDED)
+    if (kj_code_end(s, all.end) > all.end || all.end - all.begin > MOST_MENDED)
         return NULL;
     for (bool first = true; at < stop || first; first = false) {
-        uint32_t end = line_end(s, at), from = kj_skip_blanks(s, at);
+        uint32_t end = kj_line_end(s, at), from = kj_skip_blanks(s, at);
         end = end > stop ? stop : end;
         const char *indent = first ? "" : kj_piece(p, at, from < end ? from : at);
         if (!first && s->text[from] == '*')

@@ -36,6 +36,32 @@ static inline bool kj_is_word_at(const kj_source *s, uint32_t at, const char *wo
     return strncmp(s->text + at, word, len) == 0 && !kj_is_word(s->text[at + len]);
 }
 
+static inline uint32_t kj_line_start(const kj_source *s, uint32_t at)
+{
+    while (at > 0 && s->text[at - 1] != '\n')
+        at--;
+    return at;
+}
+
+static inline uint32_t kj_line_end(const kj_source *s, uint32_t at)
+{
+    while (s->text[at] && s->text[at] != '\n')
+        at++;
+    return at;
+}
+
+/* Where a line's code ends: before its comment, the ; and blanks. */
+static inline uint32_t kj_code_end(const kj_source *s, uint32_t at)
+{
+    uint32_t end = at;
+    bool quoted = false;
+    for (; s->text[end] && s->text[end] != '\n' && (quoted || s->text[end] != '#'); end++)
+        quoted ^= s->text[end] == '"';
+    while (end > at && (strchr(" \t\r;", s->text[end - 1])))
+        end--;
+    return end;
+}
+
 /* The bracket that closes the one at `open`, on its line; 0: none does. */
 static inline uint32_t kj_closing(const kj_source *s, uint32_t open)
 {

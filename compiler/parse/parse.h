@@ -261,7 +261,8 @@ bool kj_hint_misspelled(kj_parser *p, kj_message *m, uint32_t begin);
  * stands in its braces is no code here. */
 const char *kj_foreign_word(const char *word, bool *begins_block);
 
-/* ---- What other languages write (habit.c, loops c_loop.c): hints and fixes from the text around; false: it is none ---- */
+/* ---- What other languages write (habit.c, expressions habit_expr.c, loops c_loop.c): hints and fixes from the text
+ * around; false: it is none ---- */
 
 bool kj_habit_declaration(kj_parser *p, kj_message *m, kj_span at); /* int i = 0, float t[4] */
 bool kj_habit_parameter(kj_parser *p, kj_message *m, kj_span at);   /* float *x */
@@ -274,7 +275,7 @@ bool kj_habit_as(kj_parser *p, kj_message *m, kj_span at);   /* n as f32 */
 void kj_habit_ternary(kj_parser *p, kj_message *m, kj_span at);     /* c ? a : b */
 bool kj_habit_address(kj_parser *p, kj_message *m, kj_span at);     /* atomicAdd(&x[0] */
 bool kj_habit_dereference(kj_parser *p, kj_message *m, kj_span at); /* *x = 1 */
-void kj_habit_step(kj_parser *p, kj_message *m, kj_span at);        /* i++, --i */
+void kj_habit_step(kj_parser *p, kj_span at);                       /* i++, --i: an error */
 bool kj_habit_for(kj_parser *p, kj_message *m, kj_span at); /* for (int i = 0; ...); at: the ( */
 /* The same without parentheses, from `begin` on; false: it is none. True: nothing of its block is told. */
 bool kj_habit_for_open(kj_parser *p, kj_message *m, uint32_t begin);

@@ -97,11 +97,22 @@ kj_expr *kj_make_name(kj_parser *p, kj_span span, const char *name)
     return e;
 }
 
+/* Is the sign there the second of ++ or --? Of three the first two are. */
+static bool is_step(const kj_parser *p, uint32_t at)
+{
+    const char *text = p->source->text;
+    char sign = text[at];
+    return at > 0 && (sign == '+' || sign == '-') && text[at - 1] == sign &&
+           (at < 2 || text[at - 2] != sign);
+}
+
 kj_expr *kj_make_unary(kj_parser *p, kj_span span, kj_op op, kj_expr *arg)
 {
     kj_expr *e = expr_above(p, span, KJ_E_UNARY, arg->depth);
     e->u.unary.op = op;
     e->u.unary.arg = arg;
+    if (is_step(p, span.begin))
+        kj_habit_step(p, (kj_span){span.begin - 1, span.begin + 1});
     return limited(p, e);
 }
 
@@ -415,15 +426,6 @@ kj_stmt *kj_make_update(kj_parser *p, kj_span span, kj_exprs targets, kj_op op, 
     return s;
 }
 
-/* ++i */
-static bool is_step(const kj_expr *e)
-{
-    const kj_expr *in = e->kind == KJ_E_UNARY ? e->u.unary.arg : NULL;
-    return in && in->kind == KJ_E_UNARY && in->u.unary.op == e->u.unary.op &&
-           (in->u.unary.arg->kind == KJ_E_NAME || in->u.unary.arg->kind == KJ_E_INDEX) &&
-           (e->u.unary.op == KJ_OP_PLUS || e->u.unary.op == KJ_OP_NEG);
-}
-
 /* Is the token that the parser has seen, behind the statement, all that there is before a function's end? */
 static bool ends_function(const kj_parser *p)
 {
@@ -437,12 +439,11 @@ kj_stmt *kj_make_expr_stmt(kj_parser *p, kj_span span, kj_exprs values)
     kj_expr *e = kj_make_value(p, span, values);
     kj_stmt *s = stmt_above(p, span, KJ_S_EXPR, e->depth);
     s->u.expr = e;
-    if (e->kind != KJ_E_CALL && !p->stopped) {
+    bool step = e->kind == KJ_E_UNARY && is_step(p, span.begin + 1); /* which was told */
+    if (e->kind != KJ_E_CALL && !p->stopped && !step) {
         kj_message *m = kj_error(p->diag, span, KJ_RULE_NO_EFFECT, "this statement has no effect");
         if (e->kind == KJ_E_BINARY && e->u.binary.op == KJ_OP_EQ)
             kj_hint(p->diag, m, "'=' assigns, '==' compares");
-        else if (is_step(e))
-            kj_habit_step(p, m, (kj_span){span.begin, span.begin + 2});
         else if (kj_hint_misspelled(p, m, span.begin))
             ;
         else if (p->gives && ends_function(p))

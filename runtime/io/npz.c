@@ -239,15 +239,47 @@ static kjit_status pack(const kj_save_request *q, const kjit_array *a, char **by
     return status;
 }
 
+/* As numpy.savez names them. */
+static void put_name(kj_text *t, const kjit_named_array *a, int nth)
+{
+    if (a->name)
+        kj_text_puts(t, a->name);
+    else
+        kj_text_printf(t, "arr_%d", nth);
+}
+
+static kjit_status check_names(const kj_save_request *q)
+{
+    kj_text names = {0}; /* each with a line end, which no name has, around it */
+    kjit_status status = KJIT_OK;
+    kj_text_puts(&names, "\n");
+    for (int i = 0; i < q->n && status == KJIT_OK; i++) {
+        kj_text one = {0};
+        kj_text_puts(&one, "\n");
+        put_name(&one, &q->arrays[i], i);
+        kj_text_puts(&one, "\n");
+        if (one.failed || names.failed)
+            status = kj_no_memory(q->ctx);
+        else if (strstr(names.data, one.data))
+            status = kj_fail(q->ctx, KJIT_FORMAT,
+                             "cannot save '%s': two of its arrays are called '%.*s'", q->path,
+                             (int)one.size - 2, one.data + 1);
+        else
+            kj_text_puts(&names, one.data + 1);
+        kj_text_free(&one);
+    }
+    kj_text_free(&names);
+    return status;
+}
+
 /* The bytes are the archive's from here on, or freed. */
-static kjit_status add_member(archive *a, const char *name, int nth, char *bytes, size_t size)
+static kjit_status add_member(archive *a, const kjit_named_array *array, int nth, char *bytes,
+                              size_t size)
 {
     kj_text member = {0};
     void *source = NULL;
-    if (name)
-        kj_text_printf(&member, "%s.npy", name);
-    else
-        kj_text_printf(&member, "arr_%d.npy", nth);
+    put_name(&member, array, nth);
+    kj_text_puts(&member, ".npy");
     kjit_status status = member.failed ? kj_no_memory(a->ctx) : KJIT_OK;
     if (status == KJIT_OK)
         source = a->z.source_buffer(a->zip, bytes, size, 1);
@@ -302,13 +334,15 @@ static kjit_status finish(archive *a)
 kjit_status kj_npz_save(const kj_save_request *q)
 {
     archive a = {.ctx = q->ctx, .path = q->path};
-    kjit_status status = open_archive(&a, NULL, 0);
+    kjit_status status = check_names(q);
+    if (status == KJIT_OK)
+        status = open_archive(&a, NULL, 0);
     for (int i = 0; i < q->n && status == KJIT_OK; i++) {
         char *bytes = NULL;
         size_t size = 0;
         status = pack(q, q->arrays[i].array, &bytes, &size);
         if (status == KJIT_OK)
-            status = add_member(&a, q->arrays[i].name, i, bytes, size);
+            status = add_member(&a, &q->arrays[i], i, bytes, size);
         else
             free(bytes);
     }

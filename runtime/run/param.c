@@ -96,14 +96,33 @@ static bool take_target(kj_run *r, const char *text, target *out)
     return true;
 }
 
+/* Does an earlier save write the same file? The later would be all that is left. */
+static bool is_apart(kj_run *r, const char *path, int nth)
+{
+    const char *const *saves = r->options->saves;
+    bool apart = true;
+    for (int i = 0; i < nth && apart; i++) {
+        target other;
+        if (!take_target(r, strchr(saves[i], '=') + 1, &other))
+            return false;
+        apart = strcmp(other.path, path) != 0;
+        free(other.path);
+        if (!apart)
+            kj_run_fail(r, KJIT_INVALID, kj_run_nowhere, "'%s' and '%s' are saved in one file",
+                        saves[i], saves[nth]);
+    }
+    return apart;
+}
+
 /* What can be known before the run, which may take hours. */
-static bool check_target(kj_run *r, const char *text)
+static bool check_target(kj_run *r, const char *text, int nth)
 {
     target t;
     if (!take_target(r, text, &t))
         return false;
     bool ok = kj_run_check(r, kj_file_kind(r->ctx, t.path), kj_run_nowhere) &&
-              kj_run_check(r, kj_file_target(r->ctx, t.path), kj_run_nowhere);
+              kj_run_check(r, kj_file_target(r->ctx, t.path), kj_run_nowhere) &&
+              is_apart(r, t.path, nth);
     free(t.path);
     return ok;
 }
@@ -126,7 +145,7 @@ static bool check_names(kj_run *r, const char *const *options, int n, bool param
         }
         if (!found)
             return unknown_name(r, options[i], (size_t)(equals - options[i]), params_only);
-        if (!params_only && !check_target(r, equals + 1))
+        if (!params_only && !check_target(r, equals + 1, i))
             return false;
     }
     return true;

@@ -281,7 +281,8 @@ def write_bin(e):
 def write_un(e):
     if e.data == "not":
         return f"not {write(e.args[0], LEVEL['not'])}"
-    return e.data + write(e.args[0], UNARY)
+    of = write(e.args[0], UNARY)
+    return e.data + " " * (of[0] == e.data and e.data in "+-") + of  # two signs stand apart
 
 
 def write_cmp(e):
