@@ -166,6 +166,7 @@ kj_tile kj_lower_load(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, 
         at.cache = NULL;
     }
     kj_watch_access(lo, a, &at, KJ_WATCH_LOAD, NULL, m);
+    kj_fetch_ahead(lo, a, index, &at);
     return kj_load_access(lo, &at, m);
 }
 
@@ -204,6 +205,7 @@ void kj_lower_store(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, co
     if (kj_is_replayed(lo, a))
         return;
     kj_watch_access(lo, a, &at, KJ_WATCH_STORE, &v, m);
+    kj_fetch_ahead(lo, a, index, &at);
     if (!kj_parts_take(lo, a, index, &at, v, m))
         kj_store_access(lo, &at, v, m);
 }

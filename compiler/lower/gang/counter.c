@@ -13,6 +13,7 @@ struct kj_counter {
     const kj_texpr *by, *test; /* the step; what each turn begins with, v < bound, or NULL */
     kj_op op;                  /* ADD or SUB */
     kj_tile shape;             /* bounds: of all that it may be */
+    kj_tile limit;             /* the test's bound, where there is one */
     kj_bounds inside;          /* behind the test, in front of the step */
     bool tested;
     LLVMValueRef at[KJ_MAX_ROWS];
@@ -168,6 +169,7 @@ static bool bound_counter(kj_lower *lo, kj_counter *c, kj_mask m)
     wide least = c->shape.bounds.least, most = (wide)c->shape.bounds.most;
     wide last = (wide)limit.bounds.most - (op == KJ_OP_LT), step = (wide)by.bounds.most;
     wide first = (wide)limit.bounds.least + (op == KJ_OP_GT);
+    c->limit = limit;
     if (by.bounds.least < 0)
         return false;
     wide apart = apart_of(&c->shape);
@@ -238,6 +240,17 @@ void kj_counters_tested(kj_counter *all, const kj_texpr *test)
 {
     for (; all; all = all->next)
         all->tested |= all->test && (!test || all->test == test);
+}
+
+const kj_texpr *kj_counter_bounded(const kj_counter *all, const kj_var **var, kj_tile *stop)
+{
+    for (; all; all = all->next)
+        if (all->test && all->op == KJ_OP_ADD) {
+            *var = all->var;
+            *stop = all->limit;
+            return all->by;
+        }
+    return NULL;
 }
 
 kj_tile kj_counter_read(kj_lower *lo, const kj_counter *c)

@@ -49,6 +49,8 @@ kj_counter *kj_counters_open(kj_lower *lo, const kj_tstmt *s, kj_mask m);
 void kj_counters_close(kj_lower *lo, kj_counter *all);
 /* That part of the loop's test holds; NULL: all of it. */
 void kj_counters_tested(kj_counter *all, const kj_texpr *test);
+/* The step of the first that counts up to a number, with that and the variable; NULL: there is none. */
+const kj_texpr *kj_counter_bounded(const kj_counter *all, const kj_var **var, kj_tile *stop);
 kj_tile kj_counter_read(kj_lower *lo, const kj_counter *c);
 /* The threads of m take their step; returns what they have then, of what they had. */
 kj_tile kj_counter_step(kj_lower *lo, kj_counter *c, kj_tile own, kj_mask m);
@@ -83,6 +85,16 @@ kj_tile kj_lower_strips(kj_lower *lo, const kj_tstmt *s, const kj_range *range, 
 bool kj_strip_loaded(kj_lower *lo, kj_texpr *const *index, kj_tile *out);
 /* Is it a store that waits for the strip's end? Then the value is computed and kept. */
 bool kj_strip_stored(kj_lower *lo, kj_texpr *const *index, const kj_texpr *value, kj_mask m);
+
+/* ---- ahead.c ---- */
+
+/* Of a loop: may what its turns access be fetched ahead? NULL: it is not. A while loop counts as those do. */
+kj_ahead *kj_ahead_for(kj_lower *lo, const kj_tstmt *s, kj_tile stop, kj_tile step);
+kj_ahead *kj_ahead_while(kj_lower *lo, const kj_tstmt *s, const kj_counter *counters, kj_mask m);
+/* In each turn, in front of its body. */
+void kj_ahead_turn(kj_lower *lo, kj_ahead *a);
+/* Beside an access within lo->ahead: fetches what it accesses some turns later. */
+void kj_fetch_ahead(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, const kj_access *at);
 
 /* ---- value_check.c ---- */
 

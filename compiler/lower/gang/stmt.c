@@ -175,6 +175,7 @@ typedef struct loop {
     kj_mask m;             /* those that entered it */
     int unrolls;           /* lo->unrolls in front of it */
     const kj_tstmt *waits; /* lo->waits, likewise */
+    kj_ahead *ahead;       /* and lo->ahead */
     kj_counter *counters;
 } loop;
 
@@ -197,6 +198,8 @@ static void loop_open(kj_lower *lo, loop *l, const kj_tstmt *s, kj_mask m)
     if (l->exit.lets_go)
         l->exit.gone = kj_mask_new(lo, "gone", kj_none);
     l->waits = lo->waits;
+    l->ahead = lo->ahead;
+    lo->ahead = NULL;
     if (kj_waits_by_loads(lo->arena, lo->kernel, s, NULL))
         lo->waits = s;
     l->counters = kj_counters_open(lo, s, m);
@@ -245,6 +248,7 @@ static void loop_body(kj_lower *lo, loop *l, const kj_tstmt *body, kj_mask m)
         LLVMBasicBlockRef every = kj_new_block(lo, "every"), few = kj_new_block(lo, "few");
         branch(lo, kj_mask_full(lo, m), every, few);
         loop_copy(lo, l, body, kj_all);
+        lo->ahead = NULL; /* its last turn */
         LLVMPositionBuilderAtEnd(lo->b, few);
     }
     loop_copy(lo, l, body, m);
@@ -277,6 +281,7 @@ static kj_mask loop_close(kj_lower *lo, loop *l)
     unroll_some(lo, l, back);
     kj_counters_close(lo, l->counters);
     lo->waits = l->waits;
+    lo->ahead = l->ahead;
     LLVMPositionBuilderAtEnd(lo->b, l->exit.done);
     if (l->exit.lets_go)
         return kj_mask_andnot(lo, l->m, kj_mask_load(lo, &l->exit.gone));
@@ -303,10 +308,12 @@ static kj_mask lower_while(kj_lower *lo, const kj_tstmt *s, kj_mask m)
 {
     loop l;
     loop_open(lo, &l, s, m);
+    kj_ahead *ahead = kj_ahead_while(lo, s, l.counters, m);
     kj_mask live = enter_while(lo, &l, s->u.while_.test, loop_live(lo, &l));
     if (s->divergence & KJ_DEP_ATOMIC || lo->waits == s)
         kj_fault_poll(lo);
     kj_halt_poll(lo, s);
+    kj_ahead_turn(lo, ahead);
     loop_body(lo, &l, s->u.while_.body, live);
     return loop_close(lo, &l);
 }
@@ -420,6 +427,7 @@ static kj_mask lower_turns(kj_lower *lo, const kj_tstmt *s, kj_tile start, kj_ti
     if (!differs(lo, s->divergence))
         start = kj_lower_strips(lo, s, &(kj_range){start, stop, step}, m);
     counter c = counter_new(lo, start, stop, step, v->name);
+    kj_ahead *ahead = kj_ahead_for(lo, s, stop, step);
     loop l;
     loop_open(lo, &l, s, m);
     kj_tile i = counter_read(lo, &c);
@@ -431,6 +439,7 @@ static kj_mask lower_turns(kj_lower *lo, const kj_tstmt *s, kj_tile start, kj_ti
     if (kj_waits(lo->arena, lo->kernel, s))
         kj_fault_poll(lo);
     kj_halt_poll(lo, s);
+    kj_ahead_turn(lo, ahead);
     loop_body(lo, &l, s->u.for_.body, live);
     loop_step(lo, &l, &c, counter_read(lo, &c), stop, step);
     return loop_close(lo, &l);

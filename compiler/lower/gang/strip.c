@@ -377,6 +377,7 @@ static void lower_strips(kj_lower *lo, kj_strip *strip, const kj_range *range, L
     const kj_tstmt *s = strip->loop;
     kj_slot *slot = &lo->slots[s->u.for_.var->id];
     kj_counter *counters = kj_counters_open(lo, s, m);
+    kj_ahead *ahead = lo->ahead;
     store_rows(lo, strip);
     counted strips = count_open(lo, "strip");
     kj_halt_poll(lo, s);
@@ -388,12 +389,14 @@ static void lower_strips(kj_lower *lo, kj_strip *strip, const kj_range *range, L
     slot->tile = value_after(lo, strip, range->start, LLVMBuildAdd(lo->b, first, turn.i, ""));
     kj_know_range(&slot->tile, range->start, range->stop, range->step, false);
     lo->strip = strip;
+    kj_ahead_turn(lo, NULL);
     kj_lower_stmts(lo, s->u.for_.body, NULL, m);
     lo->strip = NULL;
     count_close(lo, &turn, kj_i64(lo, KJ_STRIP));
     move_strip(lo, strip, first, true, m);
     count_close(lo, &strips, n);
     kj_counters_close(lo, counters);
+    lo->ahead = ahead;
 }
 
 /* Where the turns that are left begin. */

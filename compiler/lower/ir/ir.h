@@ -74,6 +74,7 @@ typedef struct kj_slot {
 
 typedef struct kj_exit kj_exit;   /* gang/exit.c */
 typedef struct kj_strip kj_strip; /* gang/strip.h */
+typedef struct kj_ahead kj_ahead; /* gang/ahead.c */
 typedef struct kj_level kj_level; /* block/block.c */
 typedef struct kj_kept kj_kept;   /* block/grid.c */
 typedef struct kj_told kj_told;   /* gang/fault.c */
@@ -180,6 +181,7 @@ struct kj_lower {
     bool twin;                        /* inside one of two copies of a statement */
     const struct kj_hoisted *hoisted; /* checks that a loop around has made already; or NULL */
     kj_strip *strip;                  /* the loop around that goes by strips; or NULL */
+    kj_ahead *ahead;                  /* the loop around that fetches ahead; or NULL */
     LLVMValueRef *strip_rooms;        /* its memory; NULL: there was none yet */
     int strips;                       /* such loops so far */
     bool masks_cost;                  /* masked accesses are slower than plain ones */

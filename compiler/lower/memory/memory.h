@@ -56,6 +56,8 @@ LLVMValueRef kj_masked_store(kj_lower *lo, LLVMValueRef v, LLVMValueRef at, LLVM
 bool kj_is_unit(kj_tile offset);
 LLVMValueRef kj_load_unit(kj_lower *lo, const kj_access *a, int row, LLVMTypeRef type, kj_mask m);
 void kj_store_unit(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj_mask m);
+/* Fetches the row that is so many elements behind it into the second cache, if it is in memory. */
+void kj_fetch_row(kj_lower *lo, const kj_access *a, int row, LLVMValueRef by);
 /* Of one whose lanes are anywhere. */
 LLVMValueRef kj_load_apart(kj_lower *lo, const kj_access *a, int row, kj_mask m);
 void kj_store_apart(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj_mask m);
