@@ -98,6 +98,10 @@ void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Messages of the library, which name their place; coloured on a terminal. */
 void show_messages(const char *text);
 /* The candidate nearest to name, or NULL. */
+/* How a built-in function is called, in `out`, and what is left to be said of it; the largest error, in words. */
+const char *call_text(const kjit_builtin_info *b, char *out, size_t size);
+void accuracy(const kjit_builtin_info *b, char *out, size_t size);
+
 const char *nearest(const char *name, const char *const *candidates, size_t n);
 
 void write_output(output *o, const char *text, size_t size);

@@ -34,7 +34,7 @@ static size_t put_words(char *out, size_t size, const char *letters, size_t coun
 /* "n(nn)" as "min(number, number) -> number". A signature with a text of its own ("(shape,
  * dtype=f32)") follows the name as it is; "*" is what the description begins with, if that is the
  * name. Returns the description that is left. */
-static const char *call_text(const kjit_builtin_info *b, char *out, size_t size)
+const char *call_text(const kjit_builtin_info *b, char *out, size_t size)
 {
     const char *p = b->signature, *end;
     size_t length = strlen(b->name);
@@ -59,7 +59,7 @@ static const char *call_text(const kjit_builtin_info *b, char *out, size_t size)
     return b->doc;
 }
 
-static void accuracy(const kjit_builtin_info *b, char *out, size_t size)
+void accuracy(const kjit_builtin_info *b, char *out, size_t size)
 {
     *out = 0;
     if (b->ulp32 == b->ulp64 && b->ulp32 > 0)
@@ -92,51 +92,6 @@ static void print_row(const options *o, const kjit_builtin_info *b)
     printf("` | ");
     print_cell(doc);
     printf(" | %s |\n", ulp);
-}
-
-/* ---- kjit doc ---- */
-
-static bool is_called(const kjit_builtin_info *b, const char *name)
-{
-    return strcmp(b->name + (*b->name == '.'), name + (*name == '.')) == 0;
-}
-
-static int unknown(const char *name)
-{
-    enum { MOST = 1024 };
-    const char *names[MOST];
-    kjit_builtin_info b;
-    int n = 0;
-    for (; n < MOST && kjit_builtin(n, &b); n++)
-        names[n] = b.name + (*b.name == '.');
-    const char *near = nearest(name, names, (size_t)n);
-    if (near)
-        complain("there is no '%s': did you mean '%s'?", name, near);
-    else
-        complain("there is no '%s'; 'kjit builtins' lists all", name);
-    return EXIT_USAGE;
-}
-
-int command_doc(const options *o)
-{
-    kjit_builtin_info b;
-    int code = EXIT_OK;
-    for (int k = 0; k < o->narguments; k++) {
-        bool found = false;
-        for (int i = 0; kjit_builtin(i, &b); i++) {
-            if (!is_called(&b, o->arguments[k]))
-                continue;
-            char call[256], ulp[48];
-            const char *doc = call_text(&b, call, sizeof call);
-            accuracy(&b, ulp, sizeof ulp);
-            printf("%s\n    %s%s%s%s\n    of: %s\n", call, doc, *ulp ? " (" : "", ulp,
-                   *ulp ? ")" : "", b.group);
-            found = true;
-        }
-        if (!found)
-            code = unknown(o->arguments[k]);
-    }
-    return code;
 }
 
 int command_builtins(const options *o)

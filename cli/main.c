@@ -113,12 +113,15 @@ static const command commands[] = {
     {
         .name = "doc",
         .arguments = "NAME...",
-        .summary = "tell what a function or member does",
+        .summary = "tell what a function, member or word does",
         .bit = IN_DOC,
         .min_files = 1,
         .max_files = -1,
         .run = command_doc,
-        .more = "  kjit doc clamp atomic.add .sum\n",
+        .more = "Built-in functions and members, words of the language, and the library: its files "
+                "and their\n"
+                "functions. Of a name in front of a dot what is behind it.\n\n"
+                "  kjit doc clamp atomic .sum while std.sort sort.keys\n",
     },
     {
         .name = "env",

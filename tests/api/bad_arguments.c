@@ -37,6 +37,9 @@ static void statuses_and_types(void **state)
     GIVES(kjit_builtin, (-1, NULL), == 0);
     GIVES(kjit_builtin, (1 << 20, NULL), == 0);
     GIVES(kjit_builtin, (0, NULL), != 0);
+    GIVES(kjit_word, (-1, NULL), == 0);
+    GIVES(kjit_word, (1 << 20, NULL), == 0);
+    GIVES(kjit_word, (0, NULL), != 0);
 }
 
 static kjit_status no_more(void *user, size_t size, void **out)

@@ -321,7 +321,8 @@ static void test_archive(void **state)
     FAILS(kjit_array_load_with(ctx, path_of("a.npz"), &(kjit_load_options){.name = "u"}, &a),
           KJIT_NOT_FOUND, "no array 'u': it has t, arr_1, none");
     const kjit_named_array same[] = {three[0], three[0]};
-    FAILS(kjit_arrays_save(ctx, path_of("b.npz"), same, 2, NULL), KJIT_FORMAT, "two of its arrays are called 't'");
+    FAILS(kjit_arrays_save(ctx, path_of("b.npz"), same, 2, NULL), KJIT_FORMAT,
+          "two of its arrays are called 't'");
     FAILS(kjit_array_load(ctx, path_of("b.npz"), &a), KJIT_IO, "No such file");
     for (int i = 0; i < 3; i++)
         kjit_array_free(three[i].array);

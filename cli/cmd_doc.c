@@ -1,0 +1,147 @@
+/* kjit doc NAME: built-in functions and members, words of the language, and the library's files and functions. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+
+/* Does `name` mean what is called `whole`: all of it, or what stands behind its dot, as cas of atomic.cas? */
+static bool means(const char *name, const char *whole, bool all)
+{
+    const char *dot = strrchr(whole, '.'), *at = strrchr(whole, '@');
+    if (all)
+        return strcmp(whole + (*whole == '.'), name + (*name == '.')) == 0;
+    return (dot && strcmp(dot + 1, name + (*name == '.')) == 0) ||
+           (at && strcmp(at + 1, name) == 0);
+}
+
+static void show_builtin(const kjit_builtin_info *b)
+{
+    char call[256], ulp[48];
+    const char *doc = call_text(b, call, sizeof call);
+    accuracy(b, ulp, sizeof ulp);
+    printf("%s\n    %s%s%s%s\n    of: %s\n", call, doc, *ulp ? " (" : "", ulp, *ulp ? ")" : "",
+           b->group);
+}
+
+/* The lines of a comment, without its marks. */
+static void show_lines(const char *text, size_t size)
+{
+    const char *end = text + size;
+    while (text < end) {
+        const char *stop = memchr(text, '\n', (size_t)(end - text));
+        stop = stop ? stop : end;
+        size_t mark = *text != '#' ? 0 : stop - text > 1 && text[1] == ' ' ? 2 : 1;
+        const char *line = text + mark;
+        printf("%s%.*s\n", line < stop ? "    " : "", (int)(stop - line), line);
+        text = stop + 1;
+    }
+}
+
+static void show_word(const kjit_word_info *w)
+{
+    bool library = strcmp(w->group, "std") == 0;
+    if (library && w->form_size == 0)
+        printf("use %s\n", w->name);
+    else if (library)
+        printf("%s: %.*s\n", w->name, (int)w->form_size, w->form);
+    else
+        printf("%.*s\n", (int)w->form_size, w->form);
+    show_lines(w->text, w->text_size);
+    if (library && w->form_size)
+        printf("    of: std.%.*s\n", (int)strcspn(w->name, "."), w->name);
+    else
+        printf("    of: %s\n", library ? "the library" : w->group);
+}
+
+static bool show(const char *name, bool all)
+{
+    kjit_builtin_info b;
+    kjit_word_info w;
+    bool found = false;
+    for (int i = 0; kjit_builtin(i, &b); i++)
+        if (means(name, b.name, all)) {
+            show_builtin(&b);
+            found = true;
+        }
+    for (int i = 0; kjit_word(i, &w); i++)
+        if (means(name, w.name, all)) {
+            show_word(&w);
+            found = true;
+        }
+    return found;
+}
+
+/* What stands behind a name and a dot: atomic.add of atomic. */
+static bool show_members(const char *name)
+{
+    kjit_builtin_info b;
+    kjit_word_info w;
+    size_t n = strlen(name);
+    bool found = false;
+    for (int i = 0; kjit_builtin(i, &b); i++)
+        if (strncmp(b.name, name, n) == 0 && b.name[n] == '.' && n > 0) {
+            char call[256];
+            call_text(&b, call, sizeof call);
+            printf("%s%s", found ? ", " : "", call);
+            found = true;
+        }
+    for (int i = 0; kjit_word(i, &w); i++)
+        if (strncmp(w.name, name, n) == 0 && w.name[n] == '.' && n > 0) {
+            printf("%s%s", found ? ", " : "", w.name);
+            found = true;
+        }
+    if (found)
+        printf("\n    'kjit doc NAME' tells more of each\n");
+    return found;
+}
+
+/* threadIdx.x is told with threadIdx. */
+static bool show_axis(const char *name)
+{
+    kjit_builtin_info b;
+    size_t n = strlen(name);
+    bool found = false;
+    if (n < 3 || name[n - 2] != '.' || !strchr("xyz", name[n - 1]))
+        return false;
+    for (int i = 0; kjit_builtin(i, &b); i++)
+        if (strlen(b.name) == n - 2 && strncmp(b.name, name, n - 2) == 0) {
+            show_builtin(&b);
+            found = true;
+        }
+    return found;
+}
+
+static int unknown(const char *name)
+{
+    enum { MOST = 1024 };
+    static kjit_word_info words[MOST];
+    static const char *names[2 * MOST];
+    kjit_builtin_info b;
+    size_t n = 0;
+    for (int i = 0; i < MOST && kjit_builtin(i, &b); i++)
+        names[n++] = b.name + (*b.name == '.');
+    for (int i = 0; i < MOST && kjit_word(i, &words[i]); i++)
+        names[n++] = words[i].name;
+    const char *near = nearest(name, names, n);
+    if (near)
+        complain("there is no '%s': did you mean '%s'?", name, near);
+    else
+        complain(
+            "there is no '%s'; 'kjit builtins' lists the functions, 'kjit doc std' the library",
+            name);
+    return EXIT_USAGE;
+}
+
+int command_doc(const options *o)
+{
+    int code = EXIT_OK;
+    for (int k = 0; k < o->narguments; k++) {
+        const char *name = o->arguments[k];
+        bool found = show(name, true), members = show_members(name);
+        if (members || !found)
+            found |= show(name, false);
+        if (!found && !members && !show_axis(name))
+            code = unknown(name);
+    }
+    return code;
+}

@@ -1,0 +1,100 @@
+/* What `kjit doc` tells beside the built-in functions: words of the language, by their table, and files of the library and
+ * what is called of them, by their texts. */
+#include <string.h>
+
+#include "base/c_locale.h"
+#include "kjit.h"
+#include "module/library.h"
+
+static const kjit_word_info words[] = {
+#define WORD(name, group, form, text) {name, group, form, text, sizeof(form) - 1, sizeof(text) - 1},
+#include "lang/words.def"
+#undef WORD
+};
+
+enum { NWORDS = sizeof words / sizeof *words };
+
+/* The next line behind `at` that declares a function for callers: none of those behind this heading. */
+static const char *next_declaration(const char *at)
+{
+    static const char *const begins[] = {"fn ", "run ", "# ---- How it is done"};
+    while ((at = strchr(at, '\n')) && *++at)
+        for (int i = 0; i < 3; i++)
+            if (strncmp(at, begins[i], strlen(begins[i])) == 0)
+                return i < 2 ? at : NULL;
+    return NULL;
+}
+
+static const char *line_before(const char *line, const char *text)
+{
+    if (line == text)
+        return NULL;
+    const char *at = line - 1;
+    while (at > text && at[-1] != '\n')
+        at--;
+    return at;
+}
+
+/* The lines of comments that end at `end`, or begin there. */
+static void take_comment(kjit_word_info *out, const char *begin, const char *end)
+{
+    out->text = begin;
+    out->text_size = (size_t)(end - begin) - (end > begin && end[-1] == '\n');
+}
+
+static void describe_file(const kj_library_file *f, kjit_word_info *out)
+{
+    const char *at = f->begin;
+    while (*at == '#')
+        at += strcspn(at, "\n") + 1;
+    kj_snprintf(out->name, sizeof out->name, "std.%s", f->name);
+    out->form = "";
+    take_comment(out, f->begin, at);
+}
+
+/* The function whose declaration begins at `line`. Of several with one comment, that stands above the first. */
+static void describe_function(const kj_library_file *f, const char *line, kjit_word_info *out)
+{
+    const char *name = line + strcspn(line, " ") + 1, *brace = strchr(line, '{');
+    const char *end = line, *at = line_before(line, f->begin);
+    while (at && *at != '#') {
+        end = at;
+        at = line_before(at, f->begin);
+    }
+    const char *begin = end;
+    for (; at && *at == '#' && strncmp(at, "# ----", 6) != 0; at = line_before(at, f->begin))
+        begin = at;
+    kj_snprintf(out->name, sizeof out->name, "%s.%.*s", f->name, (int)strcspn(name, "(<"), name);
+    out->form = line;
+    out->form_size = brace ? (size_t)(brace - line) - 1 : strcspn(line, "\n");
+    take_comment(out, begin, end);
+}
+
+int kjit_word(int i, kjit_word_info *out)
+{
+    kjit_word_info unused;
+    out = out ? out : &unused;
+    *out = (kjit_word_info){0};
+    if (i < 0)
+        return 0;
+    if (i < NWORDS) {
+        *out = words[i];
+        return 1;
+    }
+    i -= NWORDS;
+    for (int k = 0; k < kj_nlibrary; k++) {
+        const kj_library_file *f = &kj_library[k];
+        *out = (kjit_word_info){.group = "std"};
+        if (i-- == 0) {
+            describe_file(f, out);
+            return 1;
+        }
+        for (const char *at = f->begin; (at = next_declaration(at));) {
+            describe_function(f, at, out);
+            if (i-- == 0)
+                return 1;
+        }
+    }
+    *out = (kjit_word_info){0};
+    return 0;
+}
