@@ -301,6 +301,10 @@ kj_message *kj_misnamed(kj_parser *p, kj_span at, int token)
 /* atomic.and: what is there has a '_' behind it. */
 static void hint_for_member(const kj_mistake *x, kj_message *m)
 {
+    if (x->p->prev == KJ_TK_DOT && x->p->token == KJ_TK_VAR)
+        kj_mistake_hint(x, m,
+                        "a variance is the mean of squared distances: ((x - x.mean()) ** 2).mean() "
+                        "in a run block");
     static const char before[] = "atomic.";
     const char *text = x->p->source->text + x->at.begin;
     size_t len = sizeof before - 1;
@@ -402,6 +406,8 @@ static void report(const kj_mistake *x)
         return;
     if (kj_met(x, ":") && kj_wants(x, "{"))
         kj_at_colon(x);
+    else if ((kj_met(x, "else") || kj_met(x, "elif")) && kj_is_told(x->p, x->at))
+        return; /* if (c) a; else b; */
     else if (kj_met(x, "else") || kj_met(x, "elif"))
         kj_error(x->p->diag, x->at, KJ_RULE_SYNTAX, "unexpected '%s': no if ends before it",
                  x->token);

@@ -220,6 +220,33 @@ static uint32_t indentation(const kj_source *s, uint32_t line)
     return kj_skip_blanks(s, line) - line;
 }
 
+/* a; else if (c) b; else d: with braces around each. */
+static const char *in_braces(kj_parser *p, uint32_t begin, uint32_t end)
+{
+    const kj_source *s = p->source;
+    const char *text = "";
+    for (;;) {
+        uint32_t other = begin;
+        while (other < end && !(kj_is_word_at(s, other, "else") && !kj_is_word(s->text[other - 1])))
+            other++;
+        uint32_t stop = other;
+        while (stop > begin && strchr(" \t;", s->text[stop - 1]))
+            stop--;
+        bool closed = other == end && stop > begin && s->text[stop - 1] == '}';
+        text = kj_arena_printf(p->arena, "%s{ %s%s", text, kj_piece(p, begin, stop),
+                               closed ? "" : " }");
+        if (other == end)
+            return text;
+        begin = kj_skip_blanks(s, other + 4);
+        uint32_t open = kj_skip_blanks(s, begin + 2), close = 0;
+        if (kj_is_word_at(s, begin, "if") && s->text[open] == '(')
+            close = kj_closing(s, open);
+        text = kj_arena_printf(p->arena, close ? "%s elif %s " : "%s else ", text,
+                               kj_piece(p, open, close + 1));
+        begin = close ? kj_skip_blanks(s, close + 1) : begin;
+    }
+}
+
 /* Braces around what is indented behind a header that ends at `at`, or around the rest of its line; the first alone
  * where there is the other. */
 void kj_habit_block(kj_parser *p, kj_message *m, kj_span at)
@@ -230,9 +257,9 @@ void kj_habit_block(kj_parser *p, kj_message *m, kj_span at)
     if (end > at.end) {
         uint32_t begin = kj_skip_blanks(s, at.end);
         if (s->text[begin] != '(')
-            kj_fix(p->diag, m, (kj_span){at.begin, end}, "%s{ %s%s",
+            kj_fix(p->diag, m, (kj_span){at.begin, end}, "%s%s",
                    at.begin > 0 && kj_is_blank(s->text[at.begin - 1]) ? "" : " ",
-                   kj_piece(p, begin, end), s->text[end - 1] == '}' ? "" : " }");
+                   in_braces(p, begin, end));
         return;
     }
     uint32_t last = kj_line_end(s, at.end), next = last;

@@ -40,6 +40,25 @@ static uint32_t operand_start(const kj_source *s, uint32_t end)
     return depth > 0 ? end : at;
 }
 
+/* Is the text before `at` the end of an operand: i, x[i], f(x)? */
+static bool behind_operand(kj_parser *p, uint32_t at)
+{
+    static const char *const others[] = {"return", "in",  "if", "elif", "else",
+                                         "while",  "and", "or", "not"};
+    const kj_source *s = p->source;
+    while (at > 0 && kj_is_blank(s->text[at - 1]))
+        at--;
+    if (at == 0 || !(kj_is_word(s->text[at - 1]) || strchr(")]\"", s->text[at - 1])))
+        return false;
+    uint32_t word = at;
+    while (word > 0 && kj_is_word(s->text[word - 1]))
+        word--;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (kj_is_word_at(s, word, others[i]))
+            return false;
+    return true;
+}
+
 bool kj_habit_cast(kj_parser *p, kj_message *m, kj_span at)
 {
     const kj_source *source = p->source;
@@ -73,6 +92,11 @@ bool kj_habit_as(kj_parser *p, kj_message *m, kj_span at)
     const char *to = kj_habit_type_named(kj_piece(p, type, end));
     if (!to || begin == p->prev_span.end)
         return false;
+    uint32_t sign = begin; /* as takes it along: (-x) as u8 */
+    while (sign > 0 && kj_is_blank(s->text[sign - 1]))
+        sign--;
+    if (sign > 0 && strchr("-~", s->text[sign - 1]) && !behind_operand(p, sign - 1))
+        begin = sign - 1;
     const char *text = kj_piece(p, begin, p->prev_span.end);
     kj_hint(p->diag, m, "conversions are written %s(%s)", to, text);
     kj_fix(p->diag, m, (kj_span){begin, end}, "%s(%s)", to, text);
@@ -93,44 +117,124 @@ void kj_habit_range(kj_parser *p, kj_message *m, kj_span at)
                  kj_piece(p, at.begin, first), kj_piece(p, at.end, end), to ? " + 1" : "");
 }
 
+/* Where an expression ends that begins at `at`: at the end of the line or what is around it. */
+static uint32_t expression_end(const kj_source *s, uint32_t at)
+{
+    int depth = 0;
+    for (; s->text[at] && !strchr("\n;#", s->text[at]); at++) {
+        char c = s->text[at];
+        depth += c == '(' || c == '[';
+        depth -= c == ')' || c == ']';
+        if (depth < 0 || (depth == 0 && (c == ',' || c == '{')))
+            break;
+    }
+    return at;
+}
+
+static kj_span trimmed(const kj_source *s, uint32_t begin, uint32_t end)
+{
+    begin = kj_skip_blanks(s, begin);
+    while (end > begin && kj_is_blank(s->text[end - 1]))
+        end--;
+    return (kj_span){begin, end};
+}
+
+/* The ? and the : that belongs to it, neither within brackets. */
+static bool find_ternary(const kj_source *s, kj_span at, uint32_t *mark, uint32_t *colon)
+{
+    int depth = 0, open = 0;
+    *mark = *colon = at.end;
+    for (uint32_t i = at.begin; i < at.end; i++) {
+        char c = s->text[i];
+        depth += c == '(' || c == '[';
+        depth -= c == ')' || c == ']';
+        if (depth == 0 && c == '?' && open++ == 0)
+            *mark = i;
+        if (depth == 0 && c == ':' && *mark < i && --open == 0) {
+            *colon = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What a ? b : c is here, with what is nested in it; NULL: it is not understood. */
+static const char *ternary_text(kj_parser *p, kj_span at, bool within, int depth)
+{
+    enum { MOST = 8 };
+    const kj_source *s = p->source;
+    uint32_t mark, colon;
+    if (at.end <= at.begin || depth > MOST)
+        return NULL;
+    if (!find_ternary(s, at, &mark, &colon))
+        return mark < at.end ? NULL : kj_piece(p, at.begin, at.end);
+    kj_span test = trimmed(s, at.begin, mark);
+    const char *yes = ternary_text(p, trimmed(s, mark + 1, colon), true, depth + 1);
+    const char *no = ternary_text(p, trimmed(s, colon + 1, at.end), false, depth + 1);
+    if (test.end <= test.begin || !yes || !no)
+        return NULL;
+    return kj_arena_printf(p->arena, within ? "(%s if %s else %s)" : "%s if %s else %s", yes,
+                           kj_piece(p, test.begin, test.end), no);
+}
+
 /* a ? b : c */
 void kj_habit_ternary(kj_parser *p, kj_message *m, kj_span at)
 {
     const kj_source *s = p->source;
     int depth = 0;
-    uint32_t begin = at.begin, end = at.end, colon = 0;
+    uint32_t begin = at.begin;
     for (; begin > 0 && s->text[begin - 1] != '\n'; begin--) {
         char c = s->text[begin - 1], before = begin > 1 ? s->text[begin - 2] : '\n';
         bool assigns = c == '=' && s->text[begin] != '=' && !strchr("=<>!", before);
         depth += c == ')' || c == ']';
         depth -= c == '(' || c == '[';
-        if (depth < 0 || (depth == 0 && (c == ',' || assigns)))
+        if (depth < 0 || (depth == 0 && (strchr(",{;", c) || assigns)))
             break;
     }
     begin = kj_skip_blanks(s, begin);
     if (kj_is_word_at(s, begin, "return"))
         begin = kj_skip_blanks(s, begin + 6);
-    for (depth = 0; s->text[end] && !strchr("\n;,#?", s->text[end]) && depth >= 0; end++) {
-        char c = s->text[end];
-        depth += c == '(' || c == '[';
-        depth -= c == ')' || c == ']';
-        if (c == ':' && depth == 0 && !colon)
-            colon = end;
-        if (depth < 0)
-            break;
-    }
-    while (end > at.end && kj_is_blank(s->text[end - 1]))
+    kj_span all = trimmed(s, begin, expression_end(s, begin));
+    if (all.end > begin && s->text[all.end - 1] == '}')
+        all = trimmed(s, begin, all.end - 1);
+    const char *text = ternary_text(p, all, false, 0);
+    if (text && all.end > at.begin)
+        kj_fix(p->diag, m, all, "%s", text);
+}
+
+/* !a & b: C's ! takes a alone, not takes what follows it up to `and`. */
+void kj_habit_not(kj_parser *p, kj_message *m, kj_span at)
+{
+    const kj_source *s = p->source;
+    uint32_t begin = kj_skip_blanks(s, at.end), end = operand_end(s, begin);
+    while (end > begin && kj_is_blank(s->text[end - 1]))
         end--;
-    uint32_t test = at.begin, yes = kj_skip_blanks(s, at.end), yes_end = colon;
-    while (test > begin && kj_is_blank(s->text[test - 1]))
-        test--;
-    while (yes_end > yes && kj_is_blank(s->text[yes_end - 1]))
-        yes_end--;
-    if (!colon || test == begin || yes_end <= yes || s->text[end] == '?' || end <= colon + 1)
-        return;
-    uint32_t no = kj_skip_blanks(s, colon + 1);
-    kj_fix(p->diag, m, (kj_span){begin, end}, "%s if %s else %s", kj_piece(p, yes, yes_end),
-           kj_piece(p, begin, test), kj_piece(p, no, end));
+    const char *next = s->text + kj_skip_blanks(s, end);
+    bool joined = strchr("&|^=!<>+-*/%", *next) && *next && strncmp(next, "&&", 2) != 0 &&
+                  strncmp(next, "||", 2) != 0;
+    bool before = at.begin > 0 && kj_is_word(s->text[at.begin - 1]);
+    if (joined && end > begin)
+        kj_fix(p->diag, m, (kj_span){at.begin, end}, "%s(not %s)", before ? " " : "",
+               kj_piece(p, begin, end));
+    else
+        kj_fix(p->diag, m, at, "%snot%s", before ? " " : "",
+               kj_is_blank(s->text[at.end]) ? "" : " ");
+}
+
+/* Of x[i][j] the index "i, j", and where the last bracket ends; NULL: there is none. */
+static const char *address_index(kj_parser *p, uint32_t bracket, uint32_t *end)
+{
+    const kj_source *s = p->source;
+    const char *index = NULL;
+    while (s->text[bracket] == '[') {
+        uint32_t close = kj_closing(s, bracket);
+        if (!close || close == bracket + 1)
+            return NULL;
+        const char *one = kj_piece(p, bracket + 1, close);
+        index = index ? kj_arena_printf(p->arena, "%s, %s", index, one) : one;
+        *end = bracket = close + 1;
+    }
+    return index;
 }
 
 /* atomicAdd(&x[i] */
@@ -150,24 +254,50 @@ bool kj_habit_address(kj_parser *p, kj_message *m, kj_span at)
     uint32_t begin = operand_start(s, open - 1), array = at.end, bracket = array;
     while (kj_is_word(s->text[bracket]) || s->text[bracket] == '.')
         bracket++;
-    uint32_t close = s->text[bracket] == '[' ? kj_closing(s, bracket) : 0;
-    if (!close || bracket == array)
+    uint32_t close = bracket;
+    const char *index = address_index(p, bracket, &close), *known = NULL;
+    if (bracket == array)
         return false;
-    const char *name = kj_piece(p, begin, open - 1), *known = NULL;
+    const char *name = kj_piece(p, begin, open - 1), *of = kj_piece(p, array, bracket);
+    if (strcmp(name, "__ldg") == 0 && index && s->text[close] == ')') {
+        kj_hint(p->diag, m,
+                "there are no addresses: write %s[%s], arrays that are only read are cached so", of,
+                index);
+        kj_fix(p->diag, m, (kj_span){begin, close + 1}, "%s[%s]", of, index);
+        return true;
+    }
+    if (strncmp(name, "curand", 6) == 0) {
+        kj_hint(p->diag, m, "random numbers have no state: random.%s(seed, i)",
+                strstr(name, "normal") ? "normal" : "uniform");
+        return true;
+    }
     if (strncmp(name, "atomic.", 7) == 0)
         known = name + 7;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i][0], name) == 0)
             known = names[i][1];
-    if (!known)
+    if (!known && index) {
+        kj_hint(p->diag, m, "there are no addresses: what begins there is a view, %s[%s:]", of,
+                index);
+        kj_fix(p->diag, m, (kj_span){at.begin, close}, "%s[%s:]", of, index);
+        return true;
+    }
+    if (!known) {
+        kj_hint(p->diag, m,
+                "there are no addresses: an array is passed as it is, and a function gives back "
+                "what is new, "
+                "return a, b");
+        return true;
+    }
+    if (!index)
         return false;
-    const char *index = kj_piece(p, bracket + 1, close);
     bool several = strchr(index, ',') != NULL;
+    const char *open_index = several ? "(" : "", *close_index = several ? ")" : "";
     kj_hint(p->diag, m,
             "there are no addresses: atomics take array and index, atomic.%s(%s, %s%s%s, ...)",
-            known, kj_piece(p, array, bracket), several ? "(" : "", index, several ? ")" : "");
-    kj_fix(p->diag, m, (kj_span){begin, close + 1}, "atomic.%s(%s, %s%s%s", known,
-           kj_piece(p, array, bracket), several ? "(" : "", index, several ? ")" : "");
+            known, of, open_index, index, close_index);
+    kj_fix(p->diag, m, (kj_span){begin, close}, "atomic.%s(%s, %s%s%s", known, of, open_index,
+           index, close_index);
     return true;
 }
 
@@ -180,25 +310,6 @@ bool kj_habit_dereference(kj_parser *p, kj_message *m, kj_span at)
     kj_hint(p->diag, m, "there are no pointers: the first element is %s[0]",
             kj_piece(p, at.end, end));
     kj_fix(p->diag, m, (kj_span){at.begin, end}, "%s[0]", kj_piece(p, at.end, end));
-    return true;
-}
-
-/* Is the text before `at` the end of an operand: i, x[i], f(x)? */
-static bool behind_operand(kj_parser *p, uint32_t at)
-{
-    static const char *const others[] = {"return", "in",  "if", "elif", "else",
-                                         "while",  "and", "or", "not"};
-    const kj_source *s = p->source;
-    while (at > 0 && kj_is_blank(s->text[at - 1]))
-        at--;
-    if (at == 0 || !(kj_is_word(s->text[at - 1]) || strchr(")]\"", s->text[at - 1])))
-        return false;
-    uint32_t word = at;
-    while (word > 0 && kj_is_word(s->text[word - 1]))
-        word--;
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (kj_is_word_at(s, word, others[i]))
-            return false;
     return true;
 }
 

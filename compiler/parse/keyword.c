@@ -102,7 +102,9 @@ bool kj_misspelled_operator(const kj_mistake *x)
 {
     static const char *const not [] = {"not"};
     kj_parser *p = x->p;
-    if (kj_met(x, "name") && !kj_mistake_is_name(x, x->at)) {
+    bool foreign = p->first == KJ_TK_NAME && p->first_span.begin == p->prev_span.begin &&
+                   kj_foreign_word(kj_mistake_source(p, p->first_span), NULL); /* goto end */
+    if (!foreign && kj_met(x, "name") && !kj_mistake_is_name(x, x->at)) {
         const char *word = kj_mistake_source(p, x->at);
         kj_near near = kj_near_to(word);
         for (int i = 0; i < x->n; i++)

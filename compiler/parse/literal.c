@@ -66,8 +66,7 @@ double kj_literal_float(kj_parser *p, kj_span span, const char *text, size_t len
     return value;
 }
 
-/* The line has a mistake already, before it. */
-static bool is_told(const kj_parser *p, kj_span span)
+bool kj_is_told(const kj_parser *p, kj_span span)
 {
     const kj_message *m = p->diag->last;
     return m && m->rule == KJ_RULE_SYNTAX && m->span.end <= span.begin &&
@@ -105,13 +104,76 @@ static const char *type_of_suffix(const char *text, size_t tail, size_t len)
     return !is_unsigned ? "i64" : is_long ? "u64" : "u32";
 }
 
+/* 0x1.8p3, of which `span` is a piece, that from the point or the p on: its value is a number of ten digits here. */
+static bool hexadecimal_float(kj_parser *p, kj_span span)
+{
+    const char *text = p->source->text;
+    uint32_t begin = span.begin;
+    while (begin > 0 && kj_is_word(text[begin - 1]))
+        begin--;
+    if (text[begin] != '0' || kj_to_lower(text[begin + 1]) != 'x')
+        return false;
+    uint32_t end = begin + 2 + (uint32_t)strspn(text + begin + 2, "0123456789abcdefABCDEF.");
+    if (kj_to_lower(text[end]) == 'p') {
+        end += text[end + 1] == '-' || text[end + 1] == '+' ? 2 : 1;
+        end += (uint32_t)strspn(text + end, "0123456789");
+    }
+    char *rest, digits[40];
+    double value =
+        kj_strtod(kj_arena_printf(p->arena, "%.*s", (int)(end - begin), text + begin), &rest);
+    bool is_float = memchr(text + begin, '.', end - begin) ||
+                    memchr(text + begin, 'p', end - begin) ||
+                    memchr(text + begin, 'P', end - begin);
+    if (*rest || isinf(value) || end <= span.begin || !is_float)
+        return false;
+    kj_snprintf(digits, sizeof digits, "%.17g", value);
+    for (int n = 1; n < 17 && kj_strtod(digits, NULL) == value; n++) {
+        kj_snprintf(digits, sizeof digits, "%.*g", n, value);
+        if (kj_strtod(digits, NULL) == value)
+            break;
+        kj_snprintf(digits, sizeof digits, "%.17g", value);
+    }
+    while (kj_is_letter(text[end])) /* 0x1p3f */
+        end++;
+    kj_message *m = kj_error(p->diag, (kj_span){begin, end}, KJ_RULE_NUMBER,
+                             "floats are written in decimal digits");
+    kj_write(p->diag, m, (kj_span){begin, end}, "%s%s", digits, strpbrk(digits, ".e") ? "" : ".0");
+    p->stray = true;
+    return true;
+}
+
+/* 1'000'000 */
+static bool grouped_digits(kj_parser *p, kj_span span)
+{
+    const char *text = p->source->text;
+    uint32_t begin = span.begin, end = span.begin;
+    while (begin > 0 && (kj_is_digit(text[begin - 1]) || text[begin - 1] == '\''))
+        begin--;
+    while (kj_is_digit(text[end]) || (text[end] == '\'' && kj_is_digit(text[end + 1])))
+        end++;
+    if (begin == span.begin || end == span.begin || !kj_is_digit(text[begin]))
+        return false;
+    kj_message *m =
+        kj_error(p->diag, (kj_span){begin, end}, KJ_RULE_NUMBER, "this is not a number");
+    char *plain = kj_arena_alloc(p->arena, end - begin + 1);
+    for (uint32_t i = begin; i < end; i++)
+        plain[i - begin] = text[i] == '\'' ? '_' : text[i];
+    plain[end - begin] = '\0';
+    kj_write(p->diag, m, (kj_span){begin, end}, "%s", plain);
+    p->stray = true;
+    return true;
+}
+
 void kj_literal_bad_number(kj_parser *p, kj_span span, const char *text, size_t len)
 {
     size_t tail = len; /* where the letters at the end begin */
     while (tail > 0 && kj_is_letter(text[tail - 1]))
         tail--;
     kj_message *m;
-    if (is_told(p, span))
+    const kj_message *last = p->diag->last;
+    bool within = last && last->rule == KJ_RULE_NUMBER && span.begin < last->span.end &&
+                  span.end <= last->span.end; /* 3f of 0x1p-3f */
+    if (within || kj_is_told(p, span) || hexadecimal_float(p, span))
         return;
     if (text[0] == '.') {
         p->stray = true;
@@ -228,7 +290,7 @@ kj_string kj_literal_string(kj_parser *p, kj_span span, const char *text, size_t
 {
     bool closed = len > 1 && text[len - 1] == text[0];
     size_t stop = closed ? len - 1 : len;
-    if (text[0] == '\'')
+    if (text[0] == '\'' && !grouped_digits(p, span))
         quote(p, span, text + 1, stop - 1);
     char *out = kj_arena_alloc(p->arena, len);
     size_t n = 0;

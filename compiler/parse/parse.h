@@ -264,6 +264,9 @@ const char *kj_foreign_word(const char *word, bool *begins_block);
 /* ---- What other languages write (habit.c, expressions habit_expr.c, loops c_loop.c): hints and fixes from the text
  * around; false: it is none ---- */
 
+/* Has the line a mistake already, before `span`? */
+bool kj_is_told(const kj_parser *p, kj_span span);
+
 bool kj_habit_declaration(kj_parser *p, kj_message *m, kj_span at); /* int i = 0, float t[4] */
 bool kj_habit_parameter(kj_parser *p, kj_message *m, kj_span at);   /* float *x */
 bool kj_habit_type(kj_parser *p, kj_message *m, kj_span at);        /* *f32, &[f32] */
@@ -275,6 +278,7 @@ bool kj_habit_as(kj_parser *p, kj_message *m, kj_span at);   /* n as f32 */
 void kj_habit_ternary(kj_parser *p, kj_message *m, kj_span at);     /* c ? a : b */
 bool kj_habit_address(kj_parser *p, kj_message *m, kj_span at);     /* atomicAdd(&x[0] */
 bool kj_habit_dereference(kj_parser *p, kj_message *m, kj_span at); /* *x = 1 */
+void kj_habit_not(kj_parser *p, kj_message *m, kj_span at);         /* !a */
 void kj_habit_step(kj_parser *p, kj_span at);                       /* i++, --i: an error */
 bool kj_habit_for(kj_parser *p, kj_message *m, kj_span at); /* for (int i = 0; ...); at: the ( */
 /* The same without parentheses, from `begin` on; false: it is none. True: nothing of its block is told. */

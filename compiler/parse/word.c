@@ -73,6 +73,7 @@ static const struct word {
     {"from", USES, false},
     {"include", USES, false},
     {"require", USES, false},
+    {"use", "use stands at the top of a file, before all else: use std.sort", false},
     {"struct", RECORDS, true},
     {"class", RECORDS, true},
     {"pass", "an empty block is written { }", false},
