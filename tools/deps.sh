@@ -43,10 +43,13 @@ missing() {
     math_library "$("$config" --prefix)" "$("$config" --version | cut -d. -f1)" || echo libclc
 }
 
-# What is optional, and some tests use, which are left out without it: of the sample over MPI; of a program with a comma in
-# its numbers; JPEG pictures (Ubuntu's name has no 0); archives (the newer the system, the higher libzip's number); of .knl in an editor.
+# What is optional: a linker that takes a third of the others' time, LLVM's own where apt has it; and what some tests
+# use, which are left out without it: of the sample over MPI; of a program with a comma in its numbers; JPEG pictures
+# (Ubuntu's name has no 0); archives (the newer the system, the higher libzip's number); of .knl in an editor.
 library() { (ldconfig -p || /sbin/ldconfig -p) 2>/dev/null | grep -q "$1"; }
-wanted=$(have mpicc || echo libopenmpi-dev openmpi-bin; [ -f /usr/share/i18n/locales/de_DE ] || echo locales
+llvm=$(tools/find-llvm.sh "${LLVM_LINK:-static}" || true)
+wanted=$(have ld.lld || [ -x "$(${llvm:-false} --bindir)/ld.lld" ] || echo lld
+    have mpicc || echo libopenmpi-dev openmpi-bin; [ -f /usr/share/i18n/locales/de_DE ] || echo locales
     library libturbojpeg.so.0 || echo libturbojpeg0; library 'libzip.so.[45]' || echo libzip4; have vim || echo vim)
 need=$(missing | tr '\n' ' ')
 [ -n "$need$wanted" ] || exit 0
@@ -68,21 +71,22 @@ apt() { $root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 
 echo "kjit: installing: $need$wanted"
 apt update || [ -z "$need" ] || exit 1
 offered() { apt-cache policy "$1" 2>/dev/null | grep -q 'Candidate: [0-9]'; }
-offered libturbojpeg0 || wanted=$(echo "$wanted" | sed 's/libturbojpeg0/libturbojpeg/')
-for name in libzip4t64 libzip5; do
-    ! offered $name || wanted=$(echo "$wanted" | sed "s/libzip4/$name/")
-done
-[ -z "$wanted" ] || apt install -y --no-install-recommends $wanted || echo "kjit: going on without $wanted"
-[ -n "$need" ] || exit 0
 
 # The newest LLVM of which apt has all parts; one that is installed already is kept.
 version=
-config=$(tools/find-llvm.sh "${LLVM_LINK:-static}" || true)
-[ -z "$config" ] || version=$("$config" --version | cut -d. -f1)
+[ -z "$llvm" ] || version=$("$llvm" --version | cut -d. -f1)
 for v in 22 21 20 19; do
     [ -z "$version" ] || break
     offered llvm-$v-dev && offered llvm-$v-tools && offered libclc-$v && version=$v
 done
+
+offered libturbojpeg0 || wanted=$(echo "$wanted" | sed 's/libturbojpeg0/libturbojpeg/')
+for name in libzip4t64 libzip5; do
+    ! offered $name || wanted=$(echo "$wanted" | sed "s/libzip4/$name/")
+done
+! offered "lld-$version" || wanted=$(echo "$wanted" | sed "s/lld/lld-$version/")
+[ -z "$wanted" ] || apt install -y --no-install-recommends $wanted || echo "kjit: going on without $wanted"
+[ -n "$need" ] || exit 0
 [ -n "$version" ] || { echo "kjit: apt has none of LLVM 22, 21, 20 and 19 with libclc" >&2; exit 1; }
 
 packages=

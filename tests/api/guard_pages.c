@@ -51,18 +51,23 @@ static void launch_1d(kjit_module *mod, kjit_dtype dtype, int n, int block, bool
     drop(fo);
 }
 
-static void sizes_of(const char *source, int n, const kjit_dtype *types)
+static void sizes_by(const char *source, int n, const kjit_dtype *types, int nblocks)
 {
-    static const int blocks[] = {31, 1, 64, 256};
-    int nblocks =
-        on_cpu() ? 4 : 1; /* a GPU runs the same code in all, and what is fenced is copied */
+    static const int blocks[] = {31, 64, 1, 256};
     kjit_module *mod = module(source);
+    if (!on_cpu())
+        nblocks = 1; /* a GPU runs the same code in all, and what is fenced is copied */
     for (int t = 0; t < n; t++)
         for (int b = 0; b < nblocks; b++)
             for (int s = 0; s < NSIZES; s++)
                 for (int low = 0; low < 2; low++)
                     launch_1d(mod, types[t], sizes[s], blocks[b], low);
     kjit_module_free(mod);
+}
+
+static void sizes_of(const char *source, int n, const kjit_dtype *types)
+{
+    sizes_by(source, n, types, 4);
 }
 
 static void all_sizes(const char *source)
@@ -208,24 +213,28 @@ static void barriers(void **state)
               "}\n");
 }
 
-/* Along rows of each thread's, the last of which ends at the fence. */
+/* Along rows of each thread's, the last of which ends at the fence. That is much code, of which the types in the middle
+ * show what those at the ends do: they have fewer blocks. */
 static void along_rows(void **state)
 {
     (void)state;
-    all_sizes("kernel k<T: number>(x: T[], out: T[]) {\n"
-              "    let i = grid(1)\n"
-              "    for w in (16, 17, 20, 50, x.size) {\n"
-              "        let skip = x.size % w\n"
-              "        if i < x.size // w and i % 7 != 3 {\n"
-              "            for k in range(w) { out[i] += x[i * w + k] * x[skip + i * w + k] }\n"
-              "            for k in range(w - 1, -1, -1) { out[i] += x[i * w + k] }\n"
-              "            for k in range(w + 30) {\n"
-              "                if i * w + k < x.size { out[i] += x[i * w + k] }\n"
-              "            }\n"
-              "            for k in range(w) { out[skip + i * w + k] = x[skip + i * w + k] }\n"
-              "        }\n"
-              "    }\n"
-              "}\n");
+    static const char text[] =
+        "kernel k<T: number>(x: T[], out: T[]) {\n"
+        "    let i = grid(1)\n"
+        "    for w in (16, 17, 20, 50, x.size) {\n"
+        "        let skip = x.size % w\n"
+        "        if i < x.size // w and i % 7 != 3 {\n"
+        "            for k in range(w) { out[i] += x[i * w + k] * x[skip + i * w + k] }\n"
+        "            for k in range(w - 1, -1, -1) { out[i] += x[i * w + k] }\n"
+        "            for k in range(w + 30) {\n"
+        "                if i * w + k < x.size { out[i] += x[i * w + k] }\n"
+        "            }\n"
+        "            for k in range(w) { out[skip + i * w + k] = x[skip + i * w + k] }\n"
+        "        }\n"
+        "    }\n"
+        "}\n";
+    sizes_by(text, 2, (const kjit_dtype[]){KJIT_U8, KJIT_F64}, 4);
+    sizes_by(text, 2, (const kjit_dtype[]){KJIT_I16, KJIT_F32}, 2);
 }
 
 /* Rows and columns of a picture that ends at the fence, with steps. */

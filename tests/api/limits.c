@@ -127,8 +127,8 @@ static void test_statements(void **state)
          "f\"{a}\"\n}",
          "value_bytes"},
     };
-    for (size_t i = 0; i < sizeof runs / sizeof *runs;
-         i++) { /* one limit alone: which is first depends on the machine */
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        /* one limit alone: which of two is first depends on the machine */
         kjit_limits limits = {.version = 1, .value_bytes = 1000000};
         if (strcmp(runs[i].limit, "run_ms") == 0)
             limits.run_ms = 500;
