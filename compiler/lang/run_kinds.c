@@ -77,6 +77,28 @@ void kj_say_no_bool(kj_saying *say, const char *what, kj_rkind kind, const kj_so
         SAY(say->hint, "write len(%s) > 0", words(source, at, "x", text));
 }
 
+/* full(m, 5) is full(m, 5, f32); of other arrays there is a copy, which is not for what a kernel writes. */
+static void say_typed(kj_saying *say, const char *wanted_name, const char *x)
+{
+    static const char *const made[] = {"full(", "arange(", "array("};
+    size_t n = strlen(x);
+    bool call = false, typed = false;
+    for (int i = 0; i < 3; i++)
+        call |= strncmp(x, made[i], strlen(made[i])) == 0 && x[n - 1] == ')';
+    int depth = 0;
+    for (size_t i = 0; call && i < n; i++) {
+        depth += x[i] == '(' ? 1 : x[i] == ')' ? -1 : 0;
+        call = depth > 0 || i == n - 1 || i < strcspn(x, "(");
+    }
+    for (int t = 0; t < KJ_NTYPES; t++)
+        typed |= (t != KJ_VOID && strstr(x, kj_types[t].name)) || strstr(x, "dtype");
+    if (call && !typed)
+        SAY(say->hint, "write %.*s, %s)", (int)n - 1, x, wanted_name);
+    else
+        SAY(say->hint, "make it of %s; %s(%s) is a copy, for what is only read", wanted_name,
+            wanted_name, x);
+}
+
 void kj_say_argument(kj_saying *say, int wanted_ndim, kj_dtype wanted, const char *wanted_name,
                      kj_rkind kind, kj_dtype type, int ndim, const kj_source *source, kj_span at)
 {
@@ -96,7 +118,7 @@ void kj_say_argument(kj_saying *say, int wanted_ndim, kj_dtype wanted, const cha
     else if (wanted_ndim > 0 && kind == KJ_R_ARRAY && ndim >= 0 && ndim != wanted_ndim)
         SAY(say->hint, "write %s.%s", operand, wanted_ndim == 1 ? "ravel()" : "reshape(...)");
     else if (wanted_ndim > 0 && kind == KJ_R_ARRAY && wanted < KJ_NTYPES && type < KJ_NTYPES)
-        SAY(say->hint, "make it of %s; %s(%s) is a copy that is", wanted_name, wanted_name, x);
+        say_typed(say, wanted_name, x);
     else if (wanted_ndim == 0 && array && wanted < KJ_NTYPES)
         SAY(say->hint, "an element of it is %s[i]", operand);
     else if (wanted_ndim == 0 && kj_is_int(wanted) && (kind == KJ_R_FLOAT || kind == KJ_R_BOOL))

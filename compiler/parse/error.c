@@ -230,6 +230,8 @@ static void at_expression(const kj_mistake *x)
         kj_mistake_hint(x, m, CONST_PLACE);
     else if (kj_met(x, "<") && p->prev == KJ_TK_SHL)
         hint_launch(x, m);
+    else if (kj_met(x, ">") && p->prev == KJ_TK_SHR)
+        kj_mistake_hint(x, m, "'>>' shifts zeros into unsigned numbers: u32(a) >> b");
     else if (kj_met(x, "&") && !kj_habit_address(x->p, m, x->at))
         kj_mistake_hint(
             x, m, "there are no addresses: atomics take array and index, atomic.add(a, i, 1)");

@@ -378,3 +378,37 @@ void kj_habit_step(kj_parser *p, kj_span at)
     else
         hint_step_within(p, m, at, target, !operand);
 }
+
+/* m(0, 0) = 1 of Fortran, Julia and Matlab: [] in place of (). */
+void kj_habit_element(kj_parser *p, kj_message *m, const kj_expr *call)
+{
+    const kj_source *s = p->source;
+    uint32_t open = call->u.call.callee->span.end;
+    const char *name = kj_piece(p, call->u.call.callee->span.begin, open);
+    if (strstr(s->text, kj_arena_printf(p->arena, "fn %s(", name)))
+        return;
+    if (!call->u.call.args || s->text[open] != '(' || s->text[call->span.end - 1] != ')')
+        return;
+    kj_write(p->diag, m, call->span, "%s[%s]", kj_piece(p, call->u.call.callee->span.begin, open),
+             kj_piece(p, open + 1, call->span.end - 1));
+}
+
+/* var a, b: i32 = 0, 1: a statement for each. */
+void kj_habit_typed_names(kj_parser *p, kj_message *m, const kj_stmt *stmt)
+{
+    const kj_expr *init = stmt->u.let.init;
+    const kj_expr *value = init && init->kind == KJ_E_TUPLE ? init->u.list.items : init;
+    const char *word = kj_is_word_at(p->source, stmt->span.begin, "var") ? "var" : "let",
+               *text = "";
+    const char *type = kj_piece(p, stmt->u.let.type->span.begin, stmt->u.let.type->span.end);
+    for (const kj_name *name = stmt->u.let.names; name; name = name->next) {
+        if (!value)
+            return;
+        text = kj_arena_printf(p->arena, "%s%s%s %s: %s = %s", text, *text ? "; " : "", word,
+                               name->name, type, kj_piece(p, value->span.begin, value->span.end));
+        value = value == init ? value : value->next; /* one for all stands for each */
+    }
+    bool one = init->kind == KJ_E_INT || init->kind == KJ_E_FLOAT || init->kind == KJ_E_BOOL;
+    if (!value || (value == init && one))
+        kj_write(p->diag, m, (kj_span){stmt->span.begin, init->span.end}, "%s", text);
+}

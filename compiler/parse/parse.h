@@ -275,11 +275,13 @@ const char *kj_habit_type_named(const char *word);           /* "f32" for float;
 bool kj_habit_axes(kj_parser *p, kj_message *m, kj_span at); /* f32[:, :], f32[][] */
 bool kj_habit_cast(kj_parser *p, kj_message *m, kj_span at); /* (float)n; at: what is converted */
 bool kj_habit_as(kj_parser *p, kj_message *m, kj_span at);   /* n as f32 */
-void kj_habit_ternary(kj_parser *p, kj_message *m, kj_span at);     /* c ? a : b */
-bool kj_habit_address(kj_parser *p, kj_message *m, kj_span at);     /* atomicAdd(&x[0] */
-bool kj_habit_dereference(kj_parser *p, kj_message *m, kj_span at); /* *x = 1 */
-void kj_habit_not(kj_parser *p, kj_message *m, kj_span at);         /* !a */
-void kj_habit_step(kj_parser *p, kj_span at);                       /* i++, --i: an error */
+void kj_habit_ternary(kj_parser *p, kj_message *m, kj_span at);           /* c ? a : b */
+bool kj_habit_address(kj_parser *p, kj_message *m, kj_span at);           /* atomicAdd(&x[0] */
+bool kj_habit_dereference(kj_parser *p, kj_message *m, kj_span at);       /* *x = 1 */
+void kj_habit_element(kj_parser *p, kj_message *m, const kj_expr *call);  /* m(0, 0) = 1 */
+void kj_habit_typed_names(kj_parser *p, kj_message *m, const kj_stmt *s); /* var a, b: i32 = 0, 1 */
+void kj_habit_not(kj_parser *p, kj_message *m, kj_span at);               /* !a */
+void kj_habit_step(kj_parser *p, kj_span at);                             /* i++, --i: an error */
 bool kj_habit_for(kj_parser *p, kj_message *m, kj_span at); /* for (int i = 0; ...); at: the ( */
 /* The same without parentheses, from `begin` on; false: it is none. True: nothing of its block is told. */
 bool kj_habit_for_open(kj_parser *p, kj_message *m, uint32_t begin);

@@ -350,7 +350,10 @@ static kj_stmt *declaration(kj_parser *p, kj_span span, kj_stmt_kind kind, kj_na
     s->u.let.type = type;
     s->u.let.init = init;
     if (type && names.n > 1)
-        kj_error(p->diag, type->span, KJ_RULE_TYPE_OF_SEVERAL, "a type goes with a single name");
+        kj_habit_typed_names(p,
+                             kj_error(p->diag, type->span, KJ_RULE_TYPE_OF_SEVERAL,
+                                      "a type goes with a single name"),
+                             s);
     return limited_stmt(p, s);
 }
 
@@ -394,7 +397,9 @@ static void check_target(kj_parser *p, const kj_expr *e)
         return;
     kj_message *m =
         kj_error(p->diag, e->span, KJ_RULE_ASSIGN_TARGET, "%s cannot be assigned to", what(e));
-    if (e->kind == KJ_E_TUPLE)
+    if (e->kind == KJ_E_CALL)
+        kj_habit_element(p, m, e);
+    else if (e->kind == KJ_E_TUPLE)
         kj_hint(p->diag, m, "several targets stand without parentheses: a, b = b, a");
     else if (e->kind == KJ_E_BINARY && e->u.binary.op == KJ_OP_MUL &&
              e->u.binary.lhs->kind == KJ_E_NAME &&

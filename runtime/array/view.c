@@ -29,8 +29,9 @@ static kjit_status view_whole(kjit_array *a, const kj_aggregate *to, kjit_array 
 {
     int last = a->ndim - 1;
     if (last < 0 || a->shape[last] != to->n)
-        return kj_fail(a->ctx, KJIT_SHAPE, "a view as %s takes a last axis of %d elements",
-                       to->name, to->n);
+        return kj_fail(a->ctx, KJIT_SHAPE,
+                       "a view as %s takes a last axis of %d elements, as a.reshape(-1, %d) has",
+                       to->name, to->n, to->n);
     if (a->strides[last] != kj_types[to->elem].size)
         return kj_fail(a->ctx, KJIT_SHAPE,
                        "a view as %s takes elements that lie side by side along the last axis: "

@@ -17,6 +17,12 @@ static bool whole_number(kj_run *r, const kj_expr *e, const char *what, kj_rvalu
         return false;
     if (out->kind != KJ_R_INT) {
         kj_run_fail(r, KJIT_TYPE, e->span, "%s is an int, not %s", what, kj_run_kind_name(*out));
+        if (out->kind == KJ_R_ARRAY || out->kind == KJ_R_LAZY)
+            return kj_run_hint(
+                r,
+                "where(c, a, 0) keeps the shape; with use std.select there is select.where(a, c)");
+        if (out->kind == KJ_R_LIST)
+            return kj_run_hint(r, "one index or slice for each axis: array([a[0], a[2]]), a[::2]");
         return out->kind == KJ_R_FLOAT
                    ? kj_run_hint(r, "int(x) is a float's integer part; // divides to an int")
                    : false;

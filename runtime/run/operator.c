@@ -6,8 +6,11 @@
 
 static bool wrong_operands(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue b)
 {
-    return kj_run_fail(r, KJIT_TYPE, at, "'%s' does not work on %s and %s", kj_ops[op].spelling,
-                       kj_run_kind_name(a), kj_run_kind_name(b));
+    kj_run_fail(r, KJIT_TYPE, at, "'%s' does not work on %s and %s", kj_ops[op].spelling,
+                kj_run_kind_name(a), kj_run_kind_name(b));
+    if (a.kind == KJ_R_STRING && op == KJ_OP_MOD)
+        return kj_run_hint(r, "values stand in f-strings: f\"{n} items, {x:.3f}\"");
+    return false;
 }
 
 bool kj_run_unary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue *out)

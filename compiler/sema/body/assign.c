@@ -1,4 +1,6 @@
 /* Declarations and assignments: tuples taken apart, `op=` spelled out, targets checked. */
+#include <string.h>
+
 #include "sema/body/body.h"
 
 /* ---- let and var ---- */
@@ -288,8 +290,12 @@ static bool is_place(kj_sema *s, const kj_expr *target, const place *p)
         return kj_writable(s, is_element(p) ? p->at->u.place.array : p->at->u.array,
                            root ? root : target, target->span);
     }
-    if (p->at->kind != KJ_V_ERROR)
+    if (p->at->kind == KJ_V_ERROR)
+        return false;
+    kj_message *m =
         kj_sema_error(s, target->span, KJ_RULE_NOT_ASSIGNABLE, "this cannot be assigned");
+    if (target->kind == KJ_E_MEMBER && strcmp(target->u.member.name, "shape") == 0)
+        kj_hint(s->diag, m, "a view of another shape is a.reshape(1, 3), also a.reshape((1, -1))");
     return false;
 }
 

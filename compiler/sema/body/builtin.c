@@ -216,8 +216,9 @@ static kj_operand builtin_call(kj_sema *s, const kj_expr *e, kj_builtin id, kj_d
     case KJ_BI_SHARED_ARRAY:
     case KJ_BI_LOCAL_ARRAY:
         return refuse_call(s, e, "an array is made by its own declaration",
-                           id == KJ_BI_SHARED_ARRAY ? "write let tile = shared.array(shape, f32)"
-                                                    : "write let a = local.array(shape, f32)");
+                           kj_arena_printf(s->diag->arena,
+                                           "write let a = %s, in a statement of its own",
+                                           kj_source_text(s, e->span, "local.array(n, f32)")));
     case KJ_BI_RANGE:
         return refuse_call(s, e, "range stands only in a for loop",
                            "write for i in range(n) { ... }");
@@ -331,7 +332,14 @@ static kj_operand refuse_view(kj_sema *s, kj_span at, const kj_operand *v, kj_dt
 {
     kj_message *m = kj_sema_error(s, at, KJ_RULE_TYPE_MISMATCH, "%s has no view as %s",
                                   kj_describe(s, v), kj_sema_type_name(s, to));
-    kj_hint(s->diag, m, "a view has as many bits: of f32 as i32 or u32, of f64 as i64 or u64");
+    const kj_aggregate *of = kj_sema_aggregate(s, to);
+    if (v->kind == KJ_V_ARRAY && !v->u.array->of && of && of->kind == KJ_VECTOR &&
+        v->u.array->elem == of->elem)
+        kj_hint(s->diag, m,
+                "a run block makes it: x.reshape(-1, %d).view(%s), for a parameter x: %s[]", of->n,
+                of->name, of->name);
+    else
+        kj_hint(s->diag, m, "a view has as many bits: of f32 as i32 or u32, of f64 as i64 or u64");
     return kj_no_value(at);
 }
 
@@ -488,7 +496,14 @@ kj_operand kj_call_expr(kj_sema *s, const kj_expr *e, kj_dtype want)
     }
     kj_message *m = kj_sema_error(s, e->u.call.callee->span, KJ_RULE_CALL,
                                   "this is %s, not a function", kj_describe(s, &callee));
-    if (callee.kind == KJ_V_ARRAY)
-        kj_hint(s->diag, m, "an element is written %s[i]", kj_source_text(s, callee.span, "a"));
+    const kj_expr *first = e->u.call.args, *last = first;
+    while (last && last->next)
+        last = last->next;
+    const char *text = kj_source_text(s, e->u.call.callee->span, "a");
+    if (!first)
+        kj_write(s->diag, m, e->span, "%s", text);
+    else if (first && (callee.kind == KJ_V_ARRAY || callee.kind == KJ_V_TUPLE))
+        kj_write(s->diag, m, e->span, "%s[%s]", text,
+                 kj_source_text(s, (kj_span){first->span.begin, last->span.end}, "i"));
     return kj_no_value(e->span);
 }

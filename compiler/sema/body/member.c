@@ -7,7 +7,8 @@ static kj_operand unknown_member(kj_sema *s, const kj_expr *e, const char *of, c
 {
     kj_message *m = kj_sema_error(s, e->u.member.name_span, KJ_RULE_UNKNOWN_MEMBER,
                                   "%s has no member '%s'", of, e->u.member.name);
-    if (strcmp(of, "an array") != 0 || !kj_hint_library(s, m, e->u.member.name))
+    bool array = strcmp(of, "an array") == 0;
+    if (!array || !(kj_hint_library(s, m, e->u.member.name) || kj_hint_method(s, m, e)))
         kj_hint(s->diag, m, "members: %s", list);
     return kj_no_value(e->span);
 }
@@ -231,6 +232,10 @@ kj_operand kj_module_member(kj_sema *s, const kj_expr *e)
     const kj_expr *base = e->u.member.base;
     kj_message *m = kj_sema_error(s, e->span, KJ_RULE_UNDECLARED,
                                   "'%s' is not declared: there are no modules", base->u.name);
+    if (strcmp(e->u.member.name, "where") == 0) {
+        kj_hint_where(s, m, e->span);
+        return kj_no_value(e->span);
+    }
     const char *ours = kj_is_shown(s->diag, m) ? native_name(s, e->u.member.name) : NULL;
     bool seeded = strcmp(e->u.member.name, "random") == 0;
     const char *theirs = s->diag->source->text + e->span.end;
@@ -267,8 +272,10 @@ kj_operand kj_member_of(kj_sema *s, const kj_expr *e, kj_operand v)
     case KJ_V_SYMBOL: return symbol_member(s, e, v.u.symbol);
     case KJ_V_ERROR: return v;
     default:
-        kj_sema_error(s, e->u.member.name_span, KJ_RULE_UNKNOWN_MEMBER, "%s has no members",
-                      kj_describe(s, &v));
+        kj_hint_method(s,
+                       kj_sema_error(s, e->u.member.name_span, KJ_RULE_UNKNOWN_MEMBER,
+                                     "%s has no members", kj_describe(s, &v)),
+                       e);
         return kj_no_value(e->span);
     }
 }

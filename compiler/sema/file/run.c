@@ -211,7 +211,10 @@ static void check_target(kj_sema *s, const kj_expr *target)
     if (target->kind != KJ_E_NAME) {
         kj_message *m =
             kj_sema_error(s, target->span, KJ_RULE_NOT_ASSIGNABLE, "this cannot be assigned");
-        if (target->kind == KJ_E_MEMBER)
+        if (target->kind == KJ_E_MEMBER && strcmp(target->u.member.name, "shape") == 0)
+            kj_hint(s->diag, m,
+                    "a view of another shape is a.reshape(1, 3), also a.reshape((1, -1))");
+        else if (target->kind == KJ_E_MEMBER)
             kj_hint(s->diag, m,
                     "'%s' is a member of every array: a record's field of that name is that of its "
                     "elements, a[i].%s",

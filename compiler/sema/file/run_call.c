@@ -209,6 +209,8 @@ static const struct {
     {"item", "write a[0]"},
     {"fill", "write a[:] = x"},
     {"dot", "write a @ b"},
+    {"sync", "write s.synchronize()"},
+    {"wait", "write s.synchronize()"},
     {"std", "write sqrt(((a - a.mean()) ** 2).mean())"},
     {"abs", "write abs(a)"},
 };
@@ -227,10 +229,12 @@ static void unknown_member(kj_sema *s, const kj_expr *e)
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
         if (strcmp(methods[i].name, name) == 0) {
             kj_hint(s->diag, m, "%s", methods[i].hint);
+            if (strstr(methods[i].hint, "s.synchronize()"))
+                kj_fix(s->diag, m, e->u.member.name_span, "synchronize");
             return;
         }
     }
-    if (kj_hint_library(s, m, name))
+    if (kj_hint_library(s, m, name) || kj_hint_method(s, m, e))
         return;
     for (int i = 0; i < KJ_NRUN; i++)
         if (kj_run_builtins[i].name[0] == '.')

@@ -280,6 +280,11 @@ bool kj_hint_habit(kj_sema *s, kj_message *m, const char *name);
 bool kj_is_new_axis(const kj_expr *e);
 /* Hints at the function of std/ for what NumPy calls so (library.c); false: there is none. */
 bool kj_hint_library(kj_sema *s, kj_message *m, const char *name);
+/* Of a member that is not there, `e`: x.sqrt() is sqrt(x), a.length a.size (method.c). */
+bool kj_hint_method(kj_sema *s, kj_message *m, const kj_expr *e);
+void kj_hint_power(kj_sema *s, kj_message *m, kj_op op, kj_span a, kj_span b); /* x ^ 2 */
+/* Of where(c, a, b) in a kernel, whose name stands there. */
+bool kj_hint_where(kj_sema *s, kj_message *m, kj_span name);
 /* The fix of a name, the message's place, from the words of its hint, where they are a name and no more:
  * "f32", "sin(...)", "i32 or i64". */
 void kj_fix_name(kj_sema *s, kj_message *m, const char *words);

@@ -190,6 +190,10 @@ const char *kj_nearest_visible(kj_sema *s, const char *name)
 static const struct {
     const char *name, *hint;
 } habits[] = {
+    {"this_grid",
+     "all blocks wait for each other by grid_sync(), those of one block by syncthreads()"},
+    {"this_thread_block",
+     "the threads of a block wait by syncthreads(); threadIdx, blockDim and laneid are names"},
     {"M_PI", "write pi"},
     {"INFINITY", "write inf"},
     {"NAN", "write nan"},
@@ -554,7 +558,9 @@ void kj_undeclared(kj_sema *s, const char *name, kj_span span)
     const char *near = kj_nearest_visible(s, name);
     if (!near)
         near = kj_keyword_meant(s->arena, s->diag->source, span);
-    if (!s->in_run && kj_run_builtin_named(name) >= 0)
+    if (!s->in_run && strcmp(name, "where") == 0)
+        kj_hint_where(s, m, span);
+    else if (!s->in_run && kj_run_builtin_named(name) >= 0)
         kj_hint(s->diag, m, "'%s' belongs to the run block", name);
     else if (near)
         kj_did_you_mean(s->diag, m, near);

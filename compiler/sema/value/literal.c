@@ -123,8 +123,10 @@ kj_operand kj_literal_binary(kj_sema *s, kj_op op, kj_operand a, kj_operand b, k
     if ((a.open || b.open) && class != KJ_OPS_COMPARE)
         return kj_open_literal(real, span);
     if (real && (class == KJ_OPS_BITS || class == KJ_OPS_SHIFT)) {
-        kj_sema_error(s, span, KJ_RULE_TYPE_MISMATCH, "'%s' works on integers, not on floats",
-                      kj_ops[op].spelling);
+        kj_hint_power(s,
+                      kj_sema_error(s, span, KJ_RULE_TYPE_MISMATCH,
+                                    "'%s' works on integers, not on floats", kj_ops[op].spelling),
+                      op, a.span, b.span);
         return kj_no_value(span);
     }
     if (!real && op == KJ_OP_DIV)

@@ -210,14 +210,21 @@ static kj_operand arithmetic(kj_sema *s, kj_op op, kj_operand *v, kj_span span)
         const char *text = kj_source_text(s, v[0].span, "a"),
                    *divisor = kj_operand_text(s, v[1].span, "b");
         bool wide = kj_types[a->type].bits > 32;
-        kj_hint(s->diag, m, "write '//' for the integer quotient, or f32(%s) / %s%s", text, divisor,
-                wide ? ", with f64 for all digits" : "");
-        kj_fix(s->diag, m, kj_between(s, v[0].span, v[1].span, "/"), "//");
+        kj_span sign = kj_between(s, v[0].span, v[1].span, "/");
+        if (s->diag->source->text[sign.end] == '=') /* n /= 2 */
+            kj_hint(s->diag, m, "write %s //= %s for the integer quotient", text, divisor);
+        else
+            kj_hint(s->diag, m, "write '//' for the integer quotient, or f32(%s) / %s%s", text,
+                    divisor, wide ? ", with f64 for all digits" : "");
+        kj_fix(s->diag, m, sign, "//");
         return kj_no_value(span);
     }
     if (kj_ops[op].class == KJ_OPS_BITS && real) {
-        kj_sema_error(s, span, KJ_RULE_TYPE_MISMATCH, "'%s' works on integers, not on %s",
-                      kj_ops[op].spelling, kj_type_name(a->type));
+        kj_hint_power(s,
+                      kj_sema_error(s, span, KJ_RULE_TYPE_MISMATCH,
+                                    "'%s' works on integers, not on %s", kj_ops[op].spelling,
+                                    kj_type_name(a->type)),
+                      op, v[0].span, v[1].span);
         return kj_no_value(span);
     }
     kj_texpr *fused = real ? contract(s, op, &v[0], &v[1], span) : NULL;

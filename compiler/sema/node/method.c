@@ -1,0 +1,126 @@
+/* Members and calls that values have elsewhere, as x.sqrt(), a.length and where(c, a, b) in a kernel: what is written
+ * here. A message and the expression in; a hint and a fix out. */
+#include <string.h>
+
+#include "sema/node/node.h"
+
+/* The end of () behind `at`, with nothing in them; `at`: there are none. */
+static uint32_t empty_call_end(const kj_source *s, uint32_t at)
+{
+    uint32_t end = at;
+    if (s->text[end] != '(')
+        return at;
+    for (end++; s->text[end] == ' ';)
+        end++;
+    return s->text[end] == ')' ? end + 1 : at;
+}
+
+/* x.sqrt() is sqrt(x), of functions of one number. */
+static bool hint_function(kj_sema *s, kj_message *m, const kj_expr *e)
+{
+    const char *name = e->u.member.name;
+    uint32_t end = empty_call_end(s->diag->source, e->span.end);
+    for (int id = 0; id < KJ_NBUILTINS; id++) {
+        const kj_builtin_info *b = &kj_builtins[id];
+        const char *arguments = strchr(b->signature, '(');
+        bool one = arguments && arguments[1] && arguments[1] != ')' && arguments[2] == ')';
+        if (strcmp(b->name, name) != 0 || !one || end == e->span.end)
+            continue;
+        kj_write(s->diag, m, (kj_span){e->span.begin, end}, "%s(%s)", name,
+                 kj_source_text(s, e->u.member.base->span, "x"));
+        return true;
+    }
+    return false;
+}
+
+bool kj_hint_method(kj_sema *s, kj_message *m, const kj_expr *e)
+{
+    static const char *const sizes[] = {"length", "len",    "count", "numel",
+                                        "nelem",  "Length", "Size"};
+    static const struct {
+        const char *name, *hint;
+        bool run_only;
+    } others[] = {
+        {"push", "a list grows by .append(x), an array keeps its size", true},
+        {"push_back", "a list grows by .append(x), an array keeps its size", true},
+        {"push",
+         "an array keeps its size; let i = atomic.add(count, 0, 1) gives each thread a place in it",
+         false},
+        {"push_back",
+         "an array keeps its size; let i = atomic.add(count, 0, 1) gives each thread a place in it",
+         false},
+        {"append",
+         "an array keeps its size; let i = atomic.add(count, 0, 1) gives each thread a place in it",
+         false},
+        {"std",
+         "a deviation is made of sums: a run block does it, sqrt(((a - a.mean()) ** 2).mean())",
+         false},
+        {"fill", "a loop sets elements; a run block does it: a[:] = x", false},
+        {"astype", "each element is converted where it is used: f64(a[i])", false},
+        {"copy", "elements are copied by a loop, or all of a view, b[:] = a", false},
+        {"unwrap", "there are no options: a value is there", true},
+        {"unwrap", "there are no options: a value is there", false},
+    };
+    const char *name = e->u.member.name;
+    const kj_source *source = s->diag->source;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        if (strcmp(sizes[i], name) == 0) {
+            if (s->in_run) { /* of lists too */
+                kj_write(s->diag, m, (kj_span){e->span.begin, empty_call_end(source, e->span.end)},
+                         "len(%s)", kj_source_text(s, e->u.member.base->span, "x"));
+                return true;
+            }
+            kj_span all = {e->u.member.name_span.begin, empty_call_end(source, e->span.end)};
+            kj_write(s->diag, m, all, "size");
+            return true;
+        }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(others[i].name, name) == 0 && others[i].run_only == s->in_run) {
+            kj_hint(s->diag, m, "%s", others[i].hint);
+            return true;
+        }
+    return hint_function(s, m, e);
+}
+
+/* The end of the argument that begins at `at`; the source's for one that does not end on its line. */
+static uint32_t argument_end(const kj_source *s, uint32_t at)
+{
+    int depth = 0;
+    for (; s->text[at] && s->text[at] != '\n'; at++) {
+        char c = s->text[at];
+        if (depth == 0 && (c == ',' || c == ')'))
+            return at;
+        depth += strchr("([{", c) ? 1 : strchr(")]}", c) ? -1 : 0;
+    }
+    return (uint32_t)s->size;
+}
+
+bool kj_hint_where(kj_sema *s, kj_message *m, kj_span name)
+{
+    const kj_source *source = s->diag->source;
+    uint32_t at = name.end, begin[3], end[3];
+    kj_hint(s->diag, m, "a choice is written a if c else b");
+    if (source->text[at] != '(')
+        return true;
+    for (int i = 0; i < 3; i++) {
+        begin[i] = at + 1 + (uint32_t)strspn(source->text + at + 1, " ");
+        at = end[i] = argument_end(source, begin[i]);
+        if (source->text[at] != (i < 2 ? ',' : ')'))
+            return true;
+    }
+    kj_fix(s->diag, m, (kj_span){name.begin, at + 1}, "(%.*s if %.*s else %.*s)",
+           (int)(end[1] - begin[1]), source->text + begin[1], (int)(end[0] - begin[0]),
+           source->text + begin[0], (int)(end[2] - begin[2]), source->text + begin[2]);
+    return true;
+}
+
+/* x ^ 2 of floats is meant as a power. */
+void kj_hint_power(kj_sema *s, kj_message *m, kj_op op, kj_span a, kj_span b)
+{
+    kj_span sign = op == KJ_OP_XOR ? kj_between(s, a, b, "^") : (kj_span){1, 0};
+    if (sign.end <= sign.begin)
+        return;
+    kj_hint(s->diag, m, "a power is written %s ** %s", kj_source_text(s, a, "a"),
+            kj_source_text(s, b, "b"));
+    kj_fix(s->diag, m, sign, "**");
+}
