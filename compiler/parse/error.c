@@ -400,6 +400,9 @@ static void at_attribute(const kj_mistake *x)
     kj_message *m = kj_expected(x, "'for', 'while' or '{'");
     if (p->prev == KJ_TK_NAME && strcmp(kj_mistake_source(x->p, p->prev_span), "unchecked") == 0)
         kj_mistake_hint(x, m, "write @unchecked { ... }, around the statements");
+    else
+        kj_mistake_hint(x, m,
+                        "of statements there are @unroll for ... { ... } and @unchecked { ... }");
 }
 
 static void report(const kj_mistake *x)

@@ -41,7 +41,8 @@ static bool takes_type_word(c_type *t, const char *word, bool *is_unsigned)
     for (size_t i = 0; i < sizeof silent / sizeof *silent; i++)
         if (strcmp(word, silent[i]) == 0)
             return true;
-    bool shared = strcmp(word, "__shared__") == 0 || strcmp(word, "shared") == 0;
+    bool shared = strcmp(word, "__shared__") == 0 || strcmp(word, "__local") == 0 ||
+                  strcmp(word, "shared") == 0;
     bool constant = strcmp(word, "const") == 0, any = strcmp(word, "auto") == 0;
     const char *type = kj_habit_type_named(word);
     if (!shared && !constant && !any &&

@@ -52,6 +52,8 @@ static const struct word {
     {"throw", "nothing is thrown: assert(x > 0, \"text\") ends the launch", false},
     {"global", "threads share arrays only: parameters and shared.array", false},
     {"static", "nothing is kept from launch to launch but arrays", false},
+    {"dim3", "a launch has its grid and block in its brackets: k[(8, 8), (16, 16)](x)", false},
+    {"__local", SHARED, false},
     {"goto", "loops have break and continue, functions return", false},
     {"del", "an array is freed with the block that declares it", false},
     {"pub", "all functions can be called everywhere: leave the word out", false},

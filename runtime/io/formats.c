@@ -120,8 +120,10 @@ static kjit_status load(const kj_load_request *q, kjit_array **out)
     if (!f)
         f = &formats[0];
     if (q->name && !(f->can & NAMES))
-        return kj_fail(q->ctx, KJIT_INVALID,
-                       "'%s' is read without a name: its kind of file has one array", q->path);
+        return kj_fail(
+            q->ctx, KJIT_INVALID,
+            "'%s' is read without name=: a file of its kind has one array, which has no name",
+            q->path);
     kjit_status status = f->load(q, out);
     if (status == KJIT_OK && q->dtype != KJ_VOID && q->dtype != (kj_dtype)(*out)->dtype)
         status = convert(q, f->can & SCALES, out);

@@ -230,9 +230,14 @@ static void refuse_axis(kj_sema *s, const kj_expr *call, kj_builtin id, const kj
     const char *name = kj_builtins[id].name;
     if (!kj_each_open(s, &each, base, KJ_VOID)) {
         kj_operand v = kj_each_value(s, &each, KJ_VOID);
-        if (v.kind != KJ_V_ERROR)
-            kj_sema_error(s, base->span, KJ_RULE_NOT_AN_ARRAY, "'%s' is of views, not of %s", name,
-                          kj_describe(s, &v));
+        if (v.kind == KJ_V_ERROR)
+            return;
+        kj_message *m = kj_sema_error(s, base->span, KJ_RULE_NOT_AN_ARRAY,
+                                      "'%s' is of views, not of %s", name, kj_describe(s, &v));
+        const kj_expr *first = axis; /* x.max(1.0) of Rust */
+        if (!first->next && (id == KJ_BI_MIN || id == KJ_BI_MAX))
+            kj_write(s->diag, m, call->span, "%s(%s, %s)", name, kj_source_text(s, base->span, "a"),
+                     kj_source_text(s, first->span, "b"));
         return;
     }
     kj_message *m =

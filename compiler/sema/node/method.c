@@ -58,6 +58,13 @@ bool kj_hint_method(kj_sema *s, kj_message *m, const kj_expr *e)
         {"fill", "a loop sets elements; a run block does it: a[:] = x", false},
         {"astype", "each element is converted where it is used: f64(a[i])", false},
         {"copy", "elements are copied by a loop, or all of a view, b[:] = a", false},
+        {"iter", "a loop runs over all elements: for v in x { ... }", true},
+        {"iter", "a loop runs over all elements: for v in x { ... }", false},
+        {"tolist", "a loop runs over all elements: for v in x { ... }", true},
+        {"to", "to_device(a) is a copy on the device, f64(a) one of another type", true},
+        {"cuda", "to_device(a) is a copy on the device", true},
+        {"cpu", "d.copy_to_host() is a copy on the host", true},
+        {"numpy", "d.copy_to_host() is a copy on the host", true},
         {"unwrap", "there are no options: a value is there", true},
         {"unwrap", "there are no options: a value is there", false},
     };
