@@ -55,12 +55,13 @@ static void sizes_by(const char *source, int n, const kjit_dtype *types, int nbl
 {
     static const int blocks[] = {31, 64, 1, 256};
     kjit_module *mod = module(source);
+    int nsides = 2;
     if (!on_cpu())
-        nblocks = 1; /* a GPU runs the same code in all, and what is fenced is copied */
+        nblocks = nsides = 1; /* a GPU runs the same code in all, and what is fenced is copied */
     for (int t = 0; t < n; t++)
         for (int b = 0; b < nblocks; b++)
             for (int s = 0; s < NSIZES; s++)
-                for (int low = 0; low < 2; low++)
+                for (int low = 0; low < nsides; low++)
                     launch_1d(mod, types[t], sizes[s], blocks[b], low);
     kjit_module_free(mod);
 }
