@@ -42,6 +42,7 @@ class Expressions(Indices, Enums, Parts):
         self.scope = [[]]
         self.functions, self.records = [], []
         self.need = None            # what the expression must be uniform over: None, 'block' or 'grid'
+        self.calm = False           # must it do nothing? It is evaluated more than once, or who knows when
         self.approximate = False    # may functions be used whose results have only bounds?
         self.bounds = {}            # ranges of threadIdx.x and so on; empty where they are not available
         self.room = 60              # how many more operators a statement's expressions may have
@@ -106,6 +107,11 @@ class Expressions(Indices, Enums, Parts):
         found = []
         for v in self.visible():
             found += self.parts_of(name(v), t, 2)
+        arrays = [v for v in self.arrays() if isinstance(v.type.elem, Rec)]
+        if arrays and self.room > -8:
+            self.room -= 1
+            e = self.element(self.r.pick(arrays))
+            found += self.parts_of(e, t, 3) if e.op == "index" else []
         return found
 
     def parts_of(self, e, t, depth):
@@ -208,6 +214,8 @@ class Expressions(Indices, Enums, Parts):
     def pair(self, t, depth):
         """Two operands that meet in t."""
         r = self.r
+        if self.ticks() and r.chance(12):
+            return self.changing(t, depth), self.changing(t, depth)
         if MIXED[t] and r.chance(7):
             a, b = r.pick(MIXED[t])
             if not self.off("int-f16") or not half_and_wide(a, b) and not half_and_wide(b, a):
@@ -220,7 +228,7 @@ class Expressions(Indices, Enums, Parts):
         a, b = (lit(values.literal(self.r, t)) for _ in "ab")
         if depth > 0 and self.r.chance(20):
             b = self.literals(t, depth - 1)
-        return cond(a, self.bool(depth), b)
+        return cond(a, self.calmly(lambda: self.bool(depth)), b)
 
     def real(self, t, depth):
         r = self.r
@@ -242,8 +250,12 @@ class Expressions(Indices, Enums, Parts):
                 choices.append((2, self.approximate_part))
         if self.need is None and self.bounds and not self.off("random"):
             choices.append((1, self.random))
+        if self.ticks():
+            choices.append((6, self.ticked))
         if self.vectors_of(t):
             choices.append((1, self.dotted))
+        if not self.need:
+            choices.append((2, self.indexed))
         return r.weighted(choices)(t, depth - 1)
 
     def arithmetic(self, t, depth):
@@ -356,6 +368,30 @@ class Expressions(Indices, Enums, Parts):
             return self.leaf(t)
         f = r.pick(fitting)
         return self.call_of(f, t, depth)
+
+    def ticks(self):
+        """Functions that change an array and give a number, each with an array of the thread's own for it."""
+        if self.need or self.calm:
+            return []
+        return [(f, v) for f in self.functions if f.facts.get("ticks") for v in self.visible()
+                if v.type == f.params[0].type and v.get("write_any") and v.get("role") == "in"
+                and (v.get("least") is None or min(v.get("least")) > 0)]
+
+    def ticked(self, t, depth):
+        """A call in the midst of an expression: what stands before it and behind it sees other elements."""
+        f, v = self.r.pick(self.ticks())
+        args = [name(v)] + [self.value(p.type, depth) for p in f.params[1:]]
+        named = self.r.below(len(args)) if self.r.chance(40) else 0
+        order = self.r.shuffled(range(len(args) - named, len(args)))
+        e = apply(f, *args[:len(args) - named], *[args[k] for k in order], names=[f.params[k].name for k in order])
+        return e if e.type == t else conv(t, e)
+
+    def calmly(self, make):
+        """What is made without calls that change something."""
+        old, self.calm = self.calm, True
+        result = make()
+        self.calm = old
+        return result
 
     def fits(self, f, t):
         """Can a function's call in an expression give type t?"""
@@ -471,6 +507,26 @@ class Expressions(Indices, Enums, Parts):
         if form == 1:
             return elem(call("polar", Tup([t, t]), z), lit(r.below(2)))
         return call(r.pick(["abs", "phase"]), t, z)
+
+    def indexed(self, t, depth):
+        """An item of a tuple that is made here, or a part of such a vector, by a number that the thread computes."""
+        if self.vectors_of(t) and self.r.chance(40):
+            v = self.r.pick(self.vectors_of(t))
+            return elem(self.vector(v, depth), self.remainder(v.count))
+        n = self.r.between(2, 4)
+        if self.ticks() and self.r.chance(60):
+            items = [self.changing(t, depth) for _ in range(n)]
+            at = mod(self.ticked(self.r.pick(["i32", "i64", "u8"]), depth), lit(n))
+        else:
+            items, at = [self.real(t, depth) for _ in range(n)], self.remainder(n)
+        return Expr("elem", t, [Expr("tuple", Tup([t] * n), items), at])
+
+    def changing(self, t, depth):
+        """What a call changes: an element of such an array; or such a call."""
+        if self.r.chance(30):
+            return self.ticked(t, depth)
+        e = self.element(self.r.pick(self.ticks())[1])
+        return e if e.type == t else conv(t, e)
 
     @staticmethod
     def vectors_of(t):

@@ -22,14 +22,16 @@ class FunctionGen(Statements):
     def make(self, number):
         r = self.r
         form = r.below(10)
-        if form < 5:
+        if form < 4:
             return self.of_values(number)
+        if form < 5:
+            return self.ticking(number)
         if form < 6:
             return self.of_an_array(number)
         if form < 7:
             return self.of_a_view(number)
         if form < 8:
-            return self.with_effects(number)
+            return self.with_effects(number) if r.chance(50) else self.ticking(number)
         return self.generic(number)
 
     def params(self, types):
@@ -127,6 +129,26 @@ class FunctionGen(Statements):
         if self.result:
             statements.append(self.returned())
         return Function(f"f{number}", params, self.result, statements, effects=True)
+
+    def ticking(self, number):
+        """Changes an element of an array and gives a number: a call in an expression is seen by what is behind it."""
+        r = self.r
+        t = r.pick([p for p in self.palette if isinstance(p, str) and p in REALS] or ["i32"])
+        v = Var("v", Arr(t, 1), role="in", write_any=True)
+        self.scope[0].append(v)
+        params = [v] + self.params([r.pick(["i32", "i64", "u8"])] + [self.of() for _ in range(r.below(2))])
+        self.result = t if r.chance(80) else r.pick(REALS)
+
+        def there():
+            return index(name(v), self.modulo_extent(v, 0))
+        old = Var("old", t)
+        body = [let(old, there())]
+        self.scope.append([old])
+        if r.chance(35):
+            body.append(if_(self.full("bool", 1), [self.returned()]))
+        body.append(self.updated(there(), t) if r.chance(60) else assign(there(), self.full(t, 2)))
+        body.append(return_(name(old)) if self.result == t and r.chance(40) else self.returned())
+        return Function(f"f{number}", params, self.result, body, effects=True, ticks=True)
 
     def generic(self, number):
         r = self.r

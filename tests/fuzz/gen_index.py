@@ -117,7 +117,7 @@ class Indices:
             at = v.get("own")(self)
             return index(turned(name(v)), *at[::-1]) if len(at) > 1 and self.r.chance(6) else index(name(v), *at)
         if self.need is None and self.r.chance(12) and v.type.dims == 1 and v.type.elem in REALS and self.room > 6:
-            return self.guarded(v)
+            return self.calmly(lambda: self.guarded(v))
         at = [self.place(v, k) for k in range(v.type.dims)]
         if self.need is None and v.get("global") and self.r.chance(4):
             return Expr("hint", v.type.elem, [name(v)] + at, self.r.pick(["ldca", "ldcg", "ldcs", "ldlu", "ldcv"]))

@@ -126,13 +126,14 @@ class KernelGen(Statements):
             self.room = 6
             statements.append(let(w, self.element(v), None, "var" if mutable else "let"))
             self.declare(w)
-        return statements
+        return statements + self.for_ticks() + self.for_copies()
 
     def inputs(self, count, shapes=()):
         """Arrays that are only read; `shapes` has extents that thread indices fit in, for some of them."""
         r = self.r
+        special = self.special()
         for _ in range(count):
-            t = self.of()
+            t = r.pick(special) if special and r.chance(25) else self.of()
             fitting = r.pick(shapes) if shapes and r.chance(50) else None
             if fitting:
                 extents, inside = fitting

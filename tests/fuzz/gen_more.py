@@ -66,7 +66,7 @@ def launching(r, options, program, kernel_name, palette):
                     names.append(p.name)
             else:
                 parent.room = 8
-                args.append(parent.value(p.type, 1))
+                args.append(parent.calmly(lambda t=p.type: parent.value(t, 1)))
                 names.append(None)
         grid = lit(inner.grid[0]) if r.chance(50) else call("ceil_div", "i64", extent(name(out), 1), lit(block))
         body.append(Stmt("launch", [grid, lit(block)] + args, (), (child, 1, 1, names)))

@@ -203,10 +203,15 @@ class Parts:
             fields.append(self.field(ft, extents, depth - 1))
         if r.chance(10):
             given, fields = [], []
+        if by_name and r.chance(50):
+            order = r.shuffled(range(len(given)))
+            given, fields = [given[k] for k in order], [fields[k] for k in order]
         return Expr("make", t, fields, given)
 
     def field(self, t, extents, depth):
         if extents is None:
             return self.value(t, depth)
-        inner = [self.field(t, extents[1:] or None, depth - 1) for _ in range(extents[0])]
+        plain = extents[0] > 8 and isinstance(t, str)       # code of so many expressions would be large
+        inner = [self.constant(t) if plain and self.r.chance(95) else self.field(t, extents[1:] or None, depth - 1)
+                 for _ in range(extents[0])]
         return Expr("tuple", Tup([e.type for e in inner]), inner)

@@ -16,7 +16,7 @@ from host import ConstFill, HostArray, Launch, Layout
 from program import Program
 from rng import Rng
 from scalars import FLOATS, INTS, REALS
-from tree import Arr, Rec, Tup, Var, VECTORS
+from tree import Arr, MANY, Rec, Tup, Var, VECTORS, has_packed
 
 FIELD_NAMES = ["mass", "vel", "pos", "tag", "cell", "on", "z", "kind"]
 
@@ -32,6 +32,7 @@ class Options:
 
 def palette_of(r, records):
     """The types that a kernel computes with, mostly."""
+    records = [x for x in records if x.slots <= MANY]       # code for the others would be large
     types = [r.pick(["i32", "f32", "i64", "f32", "u32", "f64"])]
     for _ in range(r.between(1, 3)):
         kind = r.below(20)
@@ -47,6 +48,9 @@ def palette_of(r, records):
             types.append(r.pick(records))
     if records and r.chance(25):
         types.append(r.pick(records))
+    within = list(filter(has_packed, records))
+    if within and r.chance(40):
+        types += [r.pick(within)] * 2
     return types
 
 
@@ -62,10 +66,12 @@ def make_record(r, number, earlier):
             t = VECTORS[r.pick(sorted(VECTORS))]
         elif kind < 4:
             t = r.pick(["c64", "c128"])
-        elif kind < 6 and earlier:
+        elif kind < 7 and earlier:
             t = r.pick(earlier)
             if r.chance(20):
                 extents = (2,)
+        elif kind == 9 and r.chance(50):     # elements of many scalars are copied by other code
+            extents = (r.between(58, 70),)
         fields.append((field, t, extents))
     record = Rec(f"R{number}", fields)
     record.packed = r.chance(45)
@@ -113,7 +119,7 @@ def make_program(seed, options):
     if r.chance(20):
         gen_run.make_run(r, p, options)
         return p
-    for k in range(r.weighted([(4, 0), (3, 1), (2, 2)])):
+    for k in range(r.weighted([(4, 0), (2, 1), (3, 2), (1, 3)])):
         p.records.append(make_record(r, k, p.records))
     for k in range(r.weighted([(3, 0), (3, 1), (2, 2)])):
         c = make_constant(r, k, p.members())

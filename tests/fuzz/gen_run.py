@@ -43,6 +43,9 @@ class ArrayExpressions(Expressions):
     def constant(self, t):
         return self.leaf(t)
 
+    def indexed(self, t, depth):
+        return self.leaf(t)     # nor is an array a tuple's index
+
     def narrower(self, t, depth):
         return self.real(t, depth)
 

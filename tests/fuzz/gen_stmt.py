@@ -3,9 +3,10 @@ import scalars
 import values
 from build import (add, apply, assign, assign_many, atomic, binary, bits, call, compare, cond, conv, do, elem, for_,
                    group,
-                   if_, index, let, let_many, lit, logic, memory, mod, name, part, return_, special, sub, turned,
+                   if_, index, let, let_many, lit, logic, mod, name, part, return_, special, sub, turned,
                    typed, unary, update, while_)
 from gen_expr import Expressions, UNIFORM
+from gen_local import Locals
 from gen_tuples import Tuples
 from gen_views import Views
 from scalars import COMPLEX, FLOATS, INTS, PART, REALS, SIGNED
@@ -16,7 +17,7 @@ OPEN = ("i32", "u32", "i64", "u64", "f32", "f64")      # types that a variable t
 FLOAT_UPDATES = ["+", "-", "*", "/", "+", "-", "*", "/", "+", "-", "*", "**"]
 
 
-class Statements(Tuples, Views, Expressions):
+class Statements(Locals, Tuples, Views, Expressions):
     def __init__(self, r, palette, options):
         super().__init__(r, palette, options)
         self.flow = None            # what comes here together: None (a thread by itself), 'block' or 'grid'
@@ -338,63 +339,6 @@ class Statements(Tuples, Views, Expressions):
         if not flat or self.trips > 1:
             return typed(0.0, t)
         return cond(value, compare("==", special("grid(1)"), lit(self.r.below(8))), typed(0.0, t))
-
-    def local_array(self):
-        """An array of the thread's own: all elements are written, then any are read and written."""
-        r = self.r
-        t = self.of()
-        shape = [r.pick([1, 2, 3, 4, 4, 5, 6, 7, 8, 9, 12, 16, 17, 24, 31, 32, 33, 40])] if r.chance(80) else \
-            [r.between(1, 5), r.between(1, 6)]
-        named = [w for w in self.members() if 1 <= w.get("range")[0] <= 40]
-        if named and r.chance(20):
-            shape = [r.pick(named).get("range")[0]]
-        total = 1
-        for n in shape:
-            total *= n
-        if self.locals_made > 2:
-            return self.change()
-        self.locals_made += 1
-        v = self.new(Arr(t, len(shape)), "l", role=None, least=tuple(shape), most=tuple(shape), strides=True,
-                     local=True)
-        extents = [lit(n) for n in shape]
-        named = [w for w in named if [w.get("range")[0]] == shape]
-        if named:
-            extents = [name(r.pick(named))]
-        sizes = [w for w in self.visible() if w.get("planned") and w.get("const")]
-        if sizes and len(shape) == 1 and r.chance(50):
-            w = r.pick(sizes)
-            extents, shape = [name(w)], [w]
-            v.facts.update(least=(w.get("range")[0],), most=(w.get("range")[1],))
-        statements = [memory(v, "local", extents, r.pick([None, None, None, 16, 64]))]
-        statements += self.fill(v, shape, total)
-        v.facts.update(role="in", write_any=True)
-        self.declare(v)
-        for _ in range(r.between(1, 3)):
-            self.room = self.options.room
-            target = index(name(v), *[self.place(v, k) for k in range(v.type.dims)])
-            if isinstance(t, (Vec, Rec)) and r.chance(40):
-                target = self.some_part(target)
-            if not isinstance(target.type, Fixed):
-                statements.append(self.changed(target, target.type))
-        return group(*statements)
-
-    def fill(self, v, shape, total):
-        """Writes every element: by loops, or one by one."""
-        r = self.r
-        t = v.type.elem
-        if total <= 4 and r.chance(60) and len(shape) == 1 and not isinstance(shape[0], Var):
-            return [assign(index(name(v), lit(k)), self.full(t, 1)) for k in range(total)]
-        self.scope.append([])
-        counters = [Var(f"k{self.names + d}", "i32", range=(0, n - 1)) if not isinstance(n, Var) else
-                    Var(f"k{self.names + d}", n.type, inside=[(v, d)]) for d, n in enumerate(shape)]
-        self.names += len(shape)
-        for c in counters:
-            self.declare(c)
-        body = [assign(index(name(v), *map(name, counters)), self.full(t, 1))]
-        self.scope.pop()
-        for c, n in reversed(list(zip(counters, shape))):
-            body = [for_(c, [lit(n) if not isinstance(n, Var) else name(n)], body, r.chance(15))]
-        return body
 
     def call_for_effect(self):
         """A function that writes to an array: a local one, or the view of one's own row."""

@@ -206,7 +206,7 @@ class Tuples:
         v = self.item_variable(t)
         self.scope.append([])
         self.declare(v)
-        body = self.looped(lambda: self.block(r.between(0, 2)) + [self.leave()] + self.block(r.between(1, 2)),
-                           len(items))
+        body = self.looped(lambda: self.block(r.between(0, 2), None,
+                                              lambda: [self.leave()] + self.statements(r.between(1, 2))), len(items))
         self.scope.pop()
         return Stmt("items", [tuple_of(r.shuffled(items))], [body], (None, [[v]], None, True))

@@ -337,6 +337,9 @@ class Views:
         return compare(r.pick(["<", "<=", "==", "!=", ">"]), a, b)
 
     def whole_view(self):
+        return self.calmly(self.whole_view_assigned)
+
+    def whole_view_assigned(self):
         """An assignment to a view as a whole, or an update of it."""
         r = self.r
         arrays = [v for v in self.writable() if not v.get("own") and v.get("least") and min(v.get("least")) > 0
@@ -367,8 +370,8 @@ class Views:
         r = self.r
         self.room = self.options.room
         op = r.pick("+-*") if r.chance(50) else ""
-        return spread(target, op, self.each_value(target.type.elem, r.between(0, 3), [length], self.memory_of(w),
-                                                  [target]))
+        return spread(target, op, self.calmly(lambda: self.each_value(target.type.elem, r.between(0, 3), [length],
+                                                                      self.memory_of(w), [target])))
 
     def moved(self, v, target):
         """The same view of one axis some elements further along it, if that is inside."""
@@ -394,6 +397,9 @@ class Views:
     # ---- Reductions ----
 
     def folded(self, t, depth):
+        return self.calmly(lambda: self.fold_of_views(t))
+
+    def fold_of_views(self, t):
         """A reduction of a view, or of an expression of views, as a number of type t."""
         r = self.r
         arrays = [v for v in self.arrays() if v.get("role") == "in" and v.get("least") and min(v.get("least")) > 0
@@ -490,7 +496,7 @@ class Views:
         t = r.pick(["i", "u"]) + str(scalars.BITS[v.type.elem])
         w, old = Var(f"w{self.names + 1}", Arr(t, v.type.dims)), Var(f"v{self.names + 2}", t)     # they hide nothing
         self.names += 2
-        at = [self.place(v, k) for k in range(v.type.dims)]
+        at = self.calmly(lambda: [self.place(v, k) for k in range(v.type.dims)])
         self.room = self.options.room
         there = index(name(v), *at)
         statements = [let(w, bits(name(v), t))]

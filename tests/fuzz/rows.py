@@ -12,7 +12,7 @@ from host import HostArray, Launch
 from rows_expr import is_member, memory_name, of_bin, of_expression
 from rows_table import table
 from scalars import COMPLEX, FLOATS
-from tree import Arr, Fixed, Kernel, Named, Rec, Tup, UNTYPED, Vec, home_of, walk
+from tree import Arr, Fixed, Kernel, MANY, Named, Rec, Tup, UNTYPED, Vec, has_packed, home_of, walk
 
 
 class Rows:
@@ -42,6 +42,7 @@ class Rows:
             found |= {"packed record in another" for _, t, n in x.fields if isinstance(t, Rec) and t.packed}
             found |= {"record in a packed record" for _, t, n in x.fields if isinstance(t, Rec) and x.packed}
             found |= {"fixed array in a record" for _, t, n in x.fields if n}
+            found |= {"record of many scalars"} if x.slots > MANY else set()
         for f in p.functions + p.helpers:
             found |= of_function(f)
         for k in p.kernels:
@@ -92,6 +93,8 @@ def of_function(f):
         found.add("function with array")
     if f.facts.get("effects"):
         found.add("function with effects")
+    if f.facts.get("ticks"):
+        found.add("function that changes and gives a number")
     if f.generics:
         found.add("generic function")
     ops = {(n.op, n.data if n.op == "sync" else None) for n in walk(f.body)}
@@ -318,8 +321,12 @@ def of_memory(s):
             total *= a.data if a.op == "lit" else 1
         sizes = (("1", 1), ("2..4", 4), ("5..8", 8), ("9..16", 16), ("17..40", 99))
         size = next(n for n, most in sizes if total <= most)
+        found |= {"local array of records with packed ones"} if has_packed(var.type.elem) else set()
+        many = isinstance(var.type.elem, Rec) and var.type.elem.slots > MANY
+        found |= {"local array of records of many scalars"} if many else set()
         return found | {f"local array of {size}"} | ({"local array of 2 dimensions"} if len(s.args) > 1 else set())
     found.add("shared array")
+    found |= {"shared array of records with packed ones"} if has_packed(var.type.elem) else set()
     found.add("shared array of fixed size" if s.args[0].op == "lit" else "shared array sized by the launch")
     if len(s.args) > 1:
         found.add("shared array of 2 dimensions")

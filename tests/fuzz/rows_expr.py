@@ -36,6 +36,8 @@ def of_bits(e):
 def of_apply(e):
     found = {"enum as argument" for a in e.args if is_member(a)}
     found |= {"transposed argument" for a in e.args if a.op == "turned" or a.op == "view" and a.args[0].op == "turned"}
+    if e.data.facts.get("ticks"):
+        found.add("call that changes something in an expression")
     if home_of(e.data) == "order":
         found.add(f"std.order.{e.data.name}")
     if len(e.args) < len(e.data.params):
@@ -205,12 +207,26 @@ def of_part(e):
     if isinstance(e.type, Arr):
         packed = isinstance(e.args[0].type.elem, Rec) and e.args[0].type.elem.packed
         return {"view of parts"} | ({"view of a packed field"} if packed else set())
+    if isinstance(e.args[0].type, Rec):
+        return of_field(e)
     return {"vector part"} if isinstance(e.args[0].type, Vec) else set()
+
+
+def of_field(e):
+    packed = False
+    while e.op in ("part", "elem"):
+        e = e.args[0]
+        packed |= isinstance(e.type, Rec) and e.type.packed
+    if e.op != "index" or not isinstance(e.type, Rec):
+        return set()
+    inner = {"field of a packed record in an element"} if packed and not e.type.packed else set()
+    return {"field of an element"} | inner
 
 
 def of_elem(e):
     if isinstance(e.args[0].type, Tup):
-        return {"item of a tuple by number"} if e.args[1].op != "lit" else \
+        made = {"item of a tuple made here"} if e.args[0].op == "tuple" else set()
+        return made | {"item of a tuple by number"} if e.args[1].op != "lit" else \
             {"item of a constant tuple"} if e.type in UNTYPED else set()
     return {"vector part by number"} if isinstance(e.args[0].type, Vec) else set()
 
@@ -224,13 +240,18 @@ def of_warp(e):
     return found
 
 
+def of_make(e):
+    places = [[f for f, _, _ in e.type.fields].index(n) for n in e.data if n]
+    return {"record made"} | ({"record made in another order"} if places != sorted(places) else set())
+
+
 EXPRESSIONS = {
     "bin": of_bin, "un": of_un, "cmp": of_cmp, "cond": of_cond, "conv": of_conv, "call": of_call, "atomic": of_atomic,
     "index": of_index, "view": of_view, "part": of_part, "elem": of_elem, "warp": of_warp,
     "turned": lambda e: {"transposed view"}, "reshaped": of_reshaped,
     "bits": of_bits, "fold": of_fold, "apply": of_apply,
     "logic": lambda e: {e.data}, "sync": lambda e: {f"std.{e.data}" if "." in e.data else e.data},
-    "make": lambda e: {"record made"},
+    "make": of_make,
     "attr": lambda e: {e.data.split("[")[0]}, "random": lambda e: {f"random.{e.data} {e.type}"},
     "hint": lambda e: {"load hint" if e.data.startswith("ld") else "store hint"},
     "special": lambda e: {e.data} if e.data in ("laneid", "warpsize") else set(),

@@ -66,7 +66,8 @@ def table(without=()):
              "row of a parameter updated"]
     rows += [f"bits as {t}" for t in REALS]
     rows += ["function", "function with several results", "function with early return", "function with array",
-             "function with effects",
+             "function with effects", "function that changes and gives a number",
+             "call that changes something in an expression",
              "function that gives a view", "generic function", "function with barriers", "function in a function",
              "function with shared memory"]
     rows += [f"generic kernel {b}" for b in ("int", "float", "number")]
@@ -77,7 +78,7 @@ def table(without=()):
     rows += ["loop over a tuple", "loop over literals", "loop over items of several types", "loop over several arrays",
              "loop over tuples taken apart", "enumerate of a tuple", "zip of tuples", "loop over a fixed array",
              "loop over a tuple that ends early", "loop over a constant tuple", "loop over a tuple by name",
-             "item of a tuple by number", "item of a constant tuple", "constant tuple"]
+             "item of a tuple by number", "item of a tuple made here", "item of a constant tuple", "constant tuple"]
     rows += ["enum", "enum with a type", "number of an enum counted", "number of an enum from others", "enum as a type",
              "enum compared", "enum as index", "enum as extent", "enum as argument", "enum in a run block",
              "enum in a constant",
@@ -85,8 +86,12 @@ def table(without=()):
     rows += ["packed record", "packed record in another", "record in a packed record", "array of packed records",
              "packed record as a parameter", "view of a packed field", "part of a packed element assigned",
              "run field stored", "run field computed", "run packed field stored", "run packed field computed",
-             "array of records from a list", "run record stored"]
-    rows += ["record", "record in a record", "fixed array in a record", "record made", "record field assigned",
+             "array of records from a list", "run record stored", "record of many scalars",
+             "local array of records of many scalars", "field of an element",
+             "field of a packed record in an element", "local array of records with packed ones",
+             "shared array of records with packed ones"]
+    rows += ["record", "record in a record", "fixed array in a record", "record made", "record made in another order",
+             "record field assigned",
              "array of records"]
     rows += [f"local array of {n}" for n in ("1", "2..4", "5..8", "9..16", "17..40")] + ["local array of 2 dimensions"]
     rows += ["shared array", "shared array sized by the launch", "shared array of fixed size",

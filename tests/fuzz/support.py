@@ -44,6 +44,11 @@ def part_of(value, k):
     return value[k]
 
 
+def ordered(values, places):
+    """Values that were evaluated in one order, each at its place."""
+    return tuple(v for _, v in sorted(zip(places, values), key=lambda pair: pair[0]))
+
+
 def holds(test):
     if not test:
         raise machine.Undefined("an assert that does not hold")

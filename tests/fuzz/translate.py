@@ -2,6 +2,7 @@
 import machine
 from translate_expr import Expressions, namespace, python_name, waits
 from translate_memory import PURE
+from translate_parts import has_effects
 from tree import Arr, Expr, Rec, Tup, UNTYPED
 from scalars import COMPLEX
 
@@ -145,6 +146,8 @@ class Body(Expressions):
     def s_update(self, s, pad, depth):
         target, value = s.args
         place = None if target.op == "name" else self.place(target)
+        if place is None and target.op != "name" and has_effects(target):
+            return self.update_part(target, value, s.data, pad)
         if place is None:
             return self.assign(target, self.expr(Expr("bin", target.type, [target, value], s.data), target.type), pad)
         view, index, first, t = place
@@ -153,6 +156,17 @@ class Body(Expressions):
         old = Expr("code", target.type, (), f"load({self.type_name(t)}, {v}.buf, {k})")
         new = self.expr(Expr("bin", target.type, [old, value], s.data))
         return lines + [f"{pad}store({self.type_name(t)}, {v}.buf, {k}, {new})"]
+
+    def update_part(self, target, value, op, pad):
+        """A part of a variable: where it is is evaluated once."""
+        root, path = self.path(target)
+        names = [self.fresh() for _ in path]
+        lines = [f"{pad}{n} = {p}" for n, p in zip(names, path)]
+        text = root
+        for n in names:
+            text = f"part_of({text}, {n})"
+        new = self.expr(Expr("bin", target.type, [Expr("code", target.type, (), text), value], op), target.type)
+        return lines + [f"{pad}{root} = put({root}, ({''.join(n + ', ' for n in names)}), {new})"]
 
     def s_spread(self, s, pad, depth):
         """All is computed, and then stored."""

@@ -8,9 +8,9 @@ import libm
 import machine
 import scalars
 import support
-from build import lit
 from scalars import BITS, COMPLEX, FLOATS, INTS, PART
 from translate_memory import Memory
+from translate_parts import Parts, has_effects
 from tree import Arr, Expr, Fixed, Rec, Tup, UNTYPED, Vec, given, walk
 
 WAITING = ("sync", "warp")
@@ -62,7 +62,7 @@ def python_name(var):
     return f"{var.name.replace('.', '_')}_{var.uid}"
 
 
-class Expressions(Memory):
+class Expressions(Parts, Memory):
     """Translates the expressions of one function; `types` says what its generic names stand for."""
 
     def __init__(self, translator, function, types):
@@ -255,68 +255,6 @@ class Expressions(Memory):
             return f"fma_last({c}, {'' if e.data == '+' else '-'}{a}, {b}, {t!r})"
         return None
 
-    def complex_bin(self, e, t):
-        part = PART[t]
-        a, b = e.args
-        if e.data in "+-":
-            re, im = (self.expr(self.part_tree(e, f), part) for f in ("real", "imag"))
-            return f"complex({re}, {im})"
-        if e.data == "*" and self.is_complex(a) and self.is_complex(b):
-            return f"complex_mul({self.expr(a, t)}, {self.expr(b, t)}, {t!r}, {self.fused})"
-        if e.data == "/" and self.is_complex(b):
-            return f"libm.complex_div({self.expr(a, t)}, {self.expr(b, t)}, {t!r})"
-        if e.data == "**":
-            n = self.fold(e.args[1])
-            if n == 2:
-                return f"(lambda z: complex_mul(z, z, {t!r}, {self.fused}))({self.expr(a, t)})"
-            return f"libm.complex_pow({self.expr(a, t)}, {n}, {t!r})"
-        return f"complex_scaled({e.data!r}, {part!r}, {self.complex_operand(a, part)}, {self.complex_operand(b, part)})"
-
-    def part_tree(self, e, field):
-        """The expression of one part of a sum: the reals that it is made of, with products that sums take in."""
-        part = PART.get(self.ty(e.type))
-        if part is None:            # a real number; literals as well
-            return e if e.type != "#c" else lit(getattr(self.fold(e), field))
-        if e.op == "un" and e.data == "+":
-            return self.part_tree(e.args[0], field)
-        if e.op == "bin" and e.data in "+-":
-            a, b = e.args
-            if field == "imag" and not self.is_complex(b):
-                return self.part_tree(a, field)
-            if field == "imag" and not self.is_complex(a):
-                b = self.part_tree(b, field)
-                return b if e.data == "+" else Expr("un", part, (b,), "-")
-            return Expr("bin", part, [self.part_tree(x, field) for x in e.args], e.data)
-        if e.op == "bin" and e.data == "*" and not all(self.is_complex(x) for x in e.args):
-            return Expr("bin", part, [self.part_tree(x, field) for x in e.args], "*")
-        return Expr("code", part, (), f"({self.expr(e)}).{field}")
-
-    def is_complex(self, e):
-        return self.ty(e.type) in COMPLEX or e.type == "#c"
-
-    def complex_operand(self, e, part):
-        return self.expr(e, scalars.WHOLE[part] if self.is_complex(e) else part)
-
-    def vector_bin(self, e, t):
-        part = t.part
-        a, b = (self.expr(x, t) for x in e.args)
-        if e.data in "+-" and self.fused and part in FLOATS:
-            for k in (0, 1):
-                p = self.product(e.args[k], t)
-                if p:
-                    x, y = (self.expr(z, t) for z in p.args)
-                    c = b if k == 0 else a
-                    form = "p, q, r" if e.data == "+" else "p, q, -r" if k == 0 else "-p, q, r"
-                    return f"vmap(lambda p, q, r: fma({form}, {part!r}), {x}, {y}, {c})"
-        if e.data == "**":
-            n = self.fold(e.args[1])
-            body = f"integer_power(p, {n}, {part!r})" if part in INTS else self.rounded("p * p", part)
-            return f"vmap(lambda p: {body}, {a})"
-        if e.data in ("<<", ">>"):
-            name = "shift_left" if e.data == "<<" else "shift_right"
-            return f"vmap(lambda p, q: {name}(p, q, {part!r}), {a}, {self.expr(e.args[1])})"
-        return f"vmap(lambda p, q: {self.arithmetic(e.data, part, 'p', 'q')}, {a}, {b})"
-
     def x_un(self, e, t):
         a = self.expr(e.args[0], t)
         if e.data == "not" or t == "bool":     # ~ of a run block's bool array is not
@@ -342,8 +280,15 @@ class Expressions(Memory):
         """Operands of each comparison meet in their common type; `data` has the operators."""
         if len(e.data) == 1:
             return self.compared(e.data[0], *e.args)
-        # A chain stops at the first that is false; operands have no effects, so all may be computed.
-        parts = [self.compared(op, a, b) for op, a, b in zip(e.data, e.args, e.args[1:])]
+        # A chain stops at the first that is false. What is compared twice and has effects is computed the first time.
+        parts, a = [], e.args[0]
+        for op, b in zip(e.data, e.args[1:]):
+            first = again = b
+            if has_effects(b):
+                name, t = self.fresh(), self.ty(b.type)
+                first, again = Expr("code", t, (), f"({name} := {self.expr(b)})"), Expr("code", t, (), name)
+            parts.append(self.compared(op, a, first))
+            a = again
         return f"({' and '.join(parts)})"
 
     def compared(self, op, a, b):
@@ -420,6 +365,9 @@ class Expressions(Memory):
                 parts.append(self.expr(order[name], ft))
             else:
                 parts.append(self.nested(order[name], ft))
+        if has_effects(e) and e.args:        # arguments are evaluated in the order they are written in
+            places = {id(order[name]): k for k, (name, _, _) in enumerate(t.fields) if name in order}
+            return self.ordered(parts, [places[id(a)] for a in e.args])
         return f"({', '.join(parts)},)"
 
     def nested(self, e, t):
@@ -437,11 +385,24 @@ class Expressions(Memory):
             bound = self.bind(f, given(f, e.args, e.names))
             types = sorted(bound.items())
         name = self.tr.function(f, types)
-        args = ""
-        for p, a in given(f, e.args, e.names):
-            args += ", " + self.expr(p.get("default") if a is None else a, dict(types).get(p.type, p.type))
-        call = f"{name}(c, t{args})"
+        call = f"{name}(c, t{self.arguments(f, e, dict(types))})"
         return f"(yield from {call})" if waits(f, self.tr.waiting) else call
+
+    def arguments(self, f, e, types):
+        """By parameter, evaluated in the order they are written in."""
+        texts = [self.expr(p.get("default") if a is None else a, types.get(p.type, p.type))
+                 for p, a in given(f, e.args, e.names)]
+        if not e.names or not has_effects(e):
+            return "".join(", " + text for text in texts)
+        places = {id(a): k for k, (_, a) in enumerate(given(f, e.args, e.names))}
+        written = [places[id(a)] for a in e.args]
+        return f", *{self.ordered(texts, written)}"
+
+    @staticmethod
+    def ordered(texts, written):
+        """Those whose numbers are `written` in that order, then the others; as a tuple in their own order."""
+        order = written + [k for k in range(len(texts)) if k not in written]
+        return f"ordered(({''.join(texts[k] + ', ' for k in order)}), {order})"
 
     def bind(self, f, args):
         """What a function's generic names are, by its parameters' arguments."""

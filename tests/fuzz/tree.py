@@ -65,6 +65,15 @@ class Rec:
         raise KeyError(name)
 
 
+MANY = 64       # elements of more scalars are copied piece by piece
+
+
+def has_packed(t):
+    """Is it a record that is not packed itself, with one within that is?"""
+    return isinstance(t, Rec) and not t.packed and any(isinstance(f, Rec) and (f.packed or has_packed(f))
+                                                       for _, f, _ in t.fields)
+
+
 class Enum:
     """`members` are Vars with the number as their value; `type` is None where it has none."""
 
