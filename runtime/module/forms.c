@@ -288,7 +288,7 @@ static kjit_status emit(emission *e, const char *what)
     const form *f = find_form(what);
     if (!f)
         return kj_fail(mod->ctx, KJIT_INVALID,
-                       "'%.64s' cannot be emitted: there is tokens, ast, tast, uniform, "
+                       "'%.64s' cannot be emitted: there is tokens, ast, checks, tast, uniform, "
                        "regions, llvm, opt, asm, ptx, cubin",
                        what);
     if (mod->nkernels == 0)
