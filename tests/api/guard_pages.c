@@ -231,6 +231,9 @@ static void along_rows(void **state)
         "                if i * w + k < x.size { out[i] += x[i * w + k] }\n"
         "            }\n"
         "            for k in range(w) { out[skip + i * w + k] = x[skip + i * w + k] }\n"
+        "            for k in range(i * w, i * w + i % (w + 1)) { out[i] += x[k] }\n"
+        "            for k in range(i % (w + 1)) { out[i] += x[skip + i * w + k] }\n"
+        "            for k in range(i * w + w - 1, i * w + i % w, -1) { out[i] += x[k] }\n"
         "        }\n"
         "    }\n"
         "}\n";

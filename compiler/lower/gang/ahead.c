@@ -1,7 +1,7 @@
-/* Loops whose turns lie far apart in memory, as `for i in range(grid(1), n, gridsize(1))` and those down the columns of a
- * matrix do: what a turn accesses is fetched some turns before, into the second cache. The lines of one turn do not
- * follow those of the one before, and are often on another page, so that no processor guesses them. It is only a guess
- * here, too, that need not be right: nothing is computed of what is fetched. */
+/* Loops whose turns lie far apart in memory, as `for i in range(grid(1), n, gridsize(1))` and those down the columns
+ * of a matrix do: what a turn accesses is fetched some turns before, into the second cache. The lines of one turn do
+ * not follow those of the one before, and are often on another page, so that no processor guesses them. It is only a
+ * guess here, too, that need not be right: nothing is computed of what is fetched. */
 #include "lower/gang/gang.h"
 
 enum {

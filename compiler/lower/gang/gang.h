@@ -81,6 +81,10 @@ typedef struct kj_range {
 
 /* Runs most turns of a for loop by strips, where that is faster; returns where those begin that are left. */
 kj_tile kj_lower_strips(kj_lower *lo, const kj_tstmt *s, const kj_range *range, kj_mask m);
+/* The same of one whose threads take a number of turns each, all of them: goes on where it cannot, and returns where
+ * both meet; NULL: it never can. */
+LLVMBasicBlockRef kj_lower_strips_apart(kj_lower *lo, const kj_tstmt *s, const kj_range *range,
+                                        kj_mask m);
 /* In lo->strip: is it a load that was made already? Then *out is what it gave. */
 bool kj_strip_loaded(kj_lower *lo, kj_texpr *const *index, kj_tile *out);
 /* Is it a store that waits for the strip's end? Then the value is computed and kept. */

@@ -424,8 +424,13 @@ static kj_mask lower_turns(kj_lower *lo, const kj_tstmt *s, kj_tile start, kj_ti
                            kj_tile step, kj_mask m)
 {
     const kj_var *v = s->u.for_.var;
+    LLVMBasicBlockRef striped = NULL;
+    bool twin = lo->twin;
     if (!differs(lo, s->divergence))
         start = kj_lower_strips(lo, s, &(kj_range){start, stop, step}, m);
+    else
+        striped = kj_lower_strips_apart(lo, s, &(kj_range){start, stop, step}, m);
+    lo->twin |= striped != NULL; /* what is left is seldom run */
     counter c = counter_new(lo, start, stop, step, v->name);
     kj_ahead *ahead = kj_ahead_for(lo, s, stop, step);
     loop l;
@@ -442,7 +447,11 @@ static kj_mask lower_turns(kj_lower *lo, const kj_tstmt *s, kj_tile start, kj_ti
     kj_ahead_turn(lo, ahead);
     loop_body(lo, &l, s->u.for_.body, live);
     loop_step(lo, &l, &c, counter_read(lo, &c), stop, step);
-    return loop_close(lo, &l);
+    m = loop_close(lo, &l);
+    lo->twin = twin;
+    if (striped)
+        fall_into(lo, striped);
+    return m;
 }
 
 static kj_mask lower_for(kj_lower *lo, const kj_tstmt *s, kj_mask m)

@@ -1,4 +1,4 @@
-/* Loops over a row of each thread's, by strips of KJ_STRIP turns: what all lanes load in these is loaded in front of
+/* Loops over a row of each thread's, by strips of some turns: what all lanes load in these is loaded in front of
  * them, each lane's elements at once, as they lie side by side, where a turn by itself would gather; what they store,
  * behind them. Turns that are left run as they do without strips, and so do all where something that is stored may be
  * loaded, or stored over, by others:
@@ -43,8 +43,11 @@ static bool is_among(const kj_roots *all, const kj_tarray *root)
 static bool is_moved(const kj_lower *lo, const kj_strip *strip, const kj_along *w)
 {
     bool near = kj_is_unit(w->at.offset) || w->at.group || kj_is_strided(lo, &w->at);
-    if (w->at.offset.lanes == 1 || near || !w->always || !kj_has_strips(lo, w->array->elem) ||
-        is_among(&strip->stored, w->array->root))
+    if (w->at.offset.lanes == 1 || near || !w->always ||
+        !kj_has_strips(lo, w->array->elem, strip->length) ||
+        is_among(&strip->stored, w->array->root) ||
+        (strip->apart && w->array->root->space != KJ_GLOBAL) ||
+        (w->stores && (strip->apart || strip->fails)))
         return false;
     return !w->stores ||
            (w->at.offset.rows == lo->rows && !is_among(&strip->loaded, w->array->root));
@@ -71,172 +74,6 @@ static bool find_places(kj_lower *lo, kj_strip *strip, kj_tile start, kj_mask m)
     return any;
 }
 
-static LLVMValueRef row_of(kj_lower *lo, const kj_access *a, int row)
-{
-    LLVMValueRef index = kj_tile_vector(lo, a->offset, row, lo->lanes);
-    return kj_lower_element(lo, a->type, a->base, index);
-}
-
-/* The address of some thread that runs, in any row. */
-static LLVMValueRef running_address(kj_lower *lo, const kj_access *a, kj_mask m)
-{
-    LLVMValueRef one = NULL;
-    for (int r = 0; r < a->offset.rows; r++) {
-        LLVMValueRef bits = kj_mask_bits(lo, kj_mask_row(lo, m, r, lo->lanes), lo->lanes);
-        LLVMValueRef args[2] = {bits, LLVMConstInt(lo->i1, 0, false)};
-        LLVMValueRef lane = kj_intrinsic(lo, "llvm.cttz", &lo->i64, 1, args, 2);
-        lane = LLVMBuildAnd(lo->b, lane, kj_i64(lo, lo->lanes - 1), "");
-        lane = LLVMBuildExtractElement(lo->b, row_of(lo, a, r), lane, "");
-        LLVMValueRef any = LLVMBuildICmp(lo->b, LLVMIntNE, bits, kj_i64(lo, 0), "");
-        one = one ? LLVMBuildSelect(lo->b, any, lane, one, "") : lane;
-    }
-    return one;
-}
-
-/* Addresses in the first turn; a thread that does not run has one of those that do. */
-static void find_rows(kj_lower *lo, kj_along *w, kj_mask m)
-{
-    m = kj_mask_reduce(lo, m, w->at.offset.rows, lo->lanes);
-    LLVMValueRef running = m.kind == KJ_ALL ? NULL : running_address(lo, &w->at, m);
-    for (int r = 0; r < w->at.offset.rows; r++) {
-        w->first[r] = row_of(lo, &w->at, r);
-        if (running)
-            w->first[r] = LLVMBuildSelect(lo->b, kj_mask_row(lo, m, r, lo->lanes), w->first[r],
-                                          kj_splat(lo, running, lo->lanes), "");
-    }
-}
-
-/* ---- Does nothing see that loads are sooner and stores later? ---- */
-
-/* What a walk touches in all of the loop's turns: bytes from `low` on, up to `high`. */
-typedef struct span {
-    LLVMValueRef low, high;
-} span;
-
-static LLVMValueRef as_number(kj_lower *lo, LLVMValueRef address)
-{
-    LLVMTypeRef type = kj_vec(lo, KJ_I64, lo->lanes);
-    bool vector = LLVMGetTypeKind(LLVMTypeOf(address)) == LLVMVectorTypeKind;
-    return LLVMBuildPtrToInt(lo->b, address, vector ? type : lo->i64, "");
-}
-
-static span span_of(kj_lower *lo, const kj_strip *strip, const kj_along *w, int row)
-{
-    LLVMValueRef size = kj_i64(lo, kj_types[w->at.type].size);
-    LLVMValueRef bytes = LLVMBuildMul(lo->b, strip->turns, size, ""), all[2];
-    all[0] = kj_splat(lo, LLVMBuildSub(lo->b, size, bytes, ""), lo->lanes);
-    all[1] = kj_splat(lo, strip->down ? size : bytes, lo->lanes);
-    LLVMValueRef first = as_number(lo, w->first[w->at.offset.rows == 1 ? 0 : row]);
-    return (span){strip->down ? LLVMBuildAdd(lo->b, first, all[0], "") : first,
-                  LLVMBuildAdd(lo->b, first, all[1], "")};
-}
-
-/* Where the array's elements are. */
-static span span_of_root(kj_lower *lo, const kj_tarray *root)
-{
-    LLVMValueRef low = kj_i64(lo, 0), high = low, zero = low;
-    for (int i = 0; i < root->ndim; i++) {
-        LLVMValueRef last = LLVMBuildSub(lo->b, lo->dims[root->param][i], kj_i64(lo, 1), "");
-        last = LLVMBuildMul(lo->b, last, lo->dims[root->param][KJ_MAX_NDIM + i], "");
-        LLVMValueRef up = LLVMBuildICmp(lo->b, LLVMIntSGT, last, zero, "");
-        low = LLVMBuildAdd(lo->b, low, LLVMBuildSelect(lo->b, up, zero, last, ""), "");
-        high = LLVMBuildAdd(lo->b, high, LLVMBuildSelect(lo->b, up, last, zero, ""), "");
-    }
-    LLVMValueRef unit = kj_i64(lo, kj_unit(root)), first = as_number(lo, lo->roots[root->id]);
-    low = LLVMBuildAdd(lo->b, first, LLVMBuildMul(lo->b, low, unit, ""), "");
-    high = LLVMBuildAdd(lo->b, first, LLVMBuildMul(lo->b, high, unit, ""), "");
-    high = LLVMBuildAdd(lo->b, high, kj_i64(lo, kj_elem_size(root)), "");
-    return (span){kj_splat(lo, low, lo->lanes), kj_splat(lo, high, lo->lanes)};
-}
-
-static LLVMValueRef are_apart(kj_lower *lo, span a, span b)
-{
-    LLVMValueRef behind = LLVMBuildICmp(lo->b, LLVMIntUGE, a.low, b.high, ""),
-                 before = LLVMBuildICmp(lo->b, LLVMIntUGE, b.low, a.high, "");
-    return LLVMBuildOr(lo->b, behind, before, "");
-}
-
-/* Of each lane: is what it stores by walk `to` the same, seen by walk `from`, when strips make one of them sooner or
- * later? So it is where both are at the same element in each turn, and `to` comes behind. What other threads see is not
- * defined. */
-static LLVMValueRef is_harmless(kj_lower *lo, const kj_strip *strip, const kj_along *from,
-                                const kj_along *to, int row)
-{
-    LLVMValueRef apart = are_apart(lo, span_of(lo, strip, from, row), span_of(lo, strip, to, row));
-    if (from > to || kj_types[from->at.type].size != kj_types[to->at.type].size)
-        return apart;
-    LLVMValueRef first[2] = {from->first[from->at.offset.rows == 1 ? 0 : row],
-                             to->first[to->at.offset.rows == 1 ? 0 : row]};
-    LLVMValueRef same =
-        LLVMBuildICmp(lo->b, LLVMIntEQ, as_number(lo, first[0]), as_number(lo, first[1]), "");
-    return LLVMBuildOr(lo->b, apart, same, "");
-}
-
-static LLVMValueRef both(kj_lower *lo, LLVMValueRef a, LLVMValueRef b)
-{
-    return a ? LLVMBuildAnd(lo->b, a, b, "") : b;
-}
-
-static bool is_global(const kj_along *w)
-{
-    return w->array->root->space == KJ_GLOBAL;
-}
-
-/* Two walks that pass each other by: what one of them stores. */
-static bool are_tested(const kj_along *from, const kj_along *to)
-{
-    bool once = !from->stores || from < to;
-    return from != to && to->stores && once && (from->moved || to->moved) && is_global(from);
-}
-
-/* Those of a walk: what is to hold, of all lanes, and `all` does; NULL where that is nothing. */
-static LLVMValueRef test_walks(kj_lower *lo, const kj_strip *strip, const kj_along *from,
-                               LLVMValueRef all)
-{
-    for (const kj_along *to = strip->walks; to < strip->walks + strip->nwalks; to++) {
-        int rows =
-            to->at.offset.rows > from->at.offset.rows ? to->at.offset.rows : from->at.offset.rows;
-        for (int r = 0; are_tested(from, to) && r < rows; r++)
-            all = both(lo, all, is_harmless(lo, strip, from, to, r));
-    }
-    return all;
-}
-
-/* And that it is apart from those arrays. */
-static LLVMValueRef test_roots(kj_lower *lo, const kj_strip *strip, const kj_along *w,
-                               const kj_roots *roots, LLVMValueRef all)
-{
-    for (int i = 0; i < roots->n; i++)
-        for (int r = 0; r < w->at.offset.rows; r++)
-            all = both(lo, all,
-                       are_apart(lo, span_of(lo, strip, w, r), span_of_root(lo, roots->root[i])));
-    return all;
-}
-
-/* Goes on here if strips are allowed, else at `rest`. */
-static void branch_allowed(kj_lower *lo, kj_strip *strip, LLVMBasicBlockRef rest, kj_mask m)
-{
-    LLVMValueRef all = NULL;
-    for (int i = 0; i < strip->nwalks; i++)
-        find_rows(lo, &strip->walks[i], m);
-    for (int i = 0; i < strip->nwalks; i++) {
-        const kj_along *w = &strip->walks[i];
-        all = test_walks(lo, strip, w, all);
-        if (w->moved && is_global(w))
-            all = test_roots(lo, strip, w, &strip->stored, all);
-        if (w->moved && w->stores)
-            all = test_roots(lo, strip, w, &strip->loaded, all);
-    }
-    if (!all)
-        return;
-    LLVMBasicBlockRef allowed = kj_new_block(lo, "allowed");
-    LLVMTypeRef bits = LLVMIntTypeInContext(lo->ctx, (unsigned)lo->lanes);
-    all = LLVMBuildICmp(lo->b, LLVMIntEQ, LLVMBuildBitCast(lo->b, all, bits, ""),
-                        LLVMConstAllOnes(bits), "");
-    LLVMBuildCondBr(lo->b, all, allowed, rest);
-    LLVMPositionBuilderAtEnd(lo->b, allowed);
-}
-
 /* ---- Strips ---- */
 
 /* The rows' addresses, in memory. */
@@ -252,13 +89,14 @@ static void move_strip(kj_lower *lo, const kj_strip *strip, LLVMValueRef turn, b
 {
     for (int i = 0; i < strip->nwalks; i++) {
         const kj_along *w = &strip->walks[i];
+        kj_strip_shape form = {w->at.type, strip->length, strip->down};
         for (int r = 0; w->moved && w->stores == stores && r < w->at.offset.rows; r++) {
             LLVMValueRef rows = room_of(lo, i, r, false), room = room_of(lo, i, r, true);
             LLVMValueRef mask = m.kind == KJ_ALL ? NULL : kj_mask_row(lo, m, r, lo->lanes);
             if (stores)
-                kj_strip_store(lo, w->at.type, strip->down, rows, turn, room, mask);
+                kj_strip_store(lo, &form, rows, turn, room, mask);
             else
-                kj_strip_load(lo, w->at.type, strip->down, rows, turn, room);
+                kj_strip_load(lo, &form, rows, turn, room);
         }
     }
 }
@@ -381,7 +219,7 @@ static void lower_strips(kj_lower *lo, kj_strip *strip, const kj_range *range, L
     store_rows(lo, strip);
     counted strips = count_open(lo, "strip");
     kj_halt_poll(lo, s);
-    LLVMValueRef first = LLVMBuildMul(lo->b, strips.i, kj_i64(lo, KJ_STRIP), "");
+    LLVMValueRef first = LLVMBuildMul(lo->b, strips.i, kj_i64(lo, strip->length), "");
     move_strip(lo, strip, first, false, m);
     counted turn = count_open(lo, "turn");
     strip->turn = turn.i;
@@ -392,7 +230,7 @@ static void lower_strips(kj_lower *lo, kj_strip *strip, const kj_range *range, L
     kj_ahead_turn(lo, NULL);
     kj_lower_stmts(lo, s->u.for_.body, NULL, m);
     lo->strip = NULL;
-    count_close(lo, &turn, kj_i64(lo, KJ_STRIP));
+    count_close(lo, &turn, kj_i64(lo, strip->length));
     move_strip(lo, strip, first, true, m);
     count_close(lo, &strips, n);
     kj_counters_close(lo, counters);
@@ -422,16 +260,129 @@ kj_tile kj_lower_strips(kj_lower *lo, const kj_tstmt *s, const kj_range *range, 
         return range->start;
     LLVMBasicBlockRef rows = kj_new_block(lo, "rows"), rest = kj_new_block(lo, "rest");
     strip.turns = count_turns(lo, &strip, range->start, range->stop, range->step);
-    LLVMValueRef n = LLVMBuildUDiv(lo->b, strip.turns, kj_i64(lo, KJ_STRIP), "");
+    LLVMValueRef n = LLVMBuildUDiv(lo->b, strip.turns, kj_i64(lo, strip.length), "");
     LLVMValueRef some = LLVMBuildICmp(lo->b, LLVMIntNE, n, kj_i64(lo, 0), "");
     LLVMValueRef left = kj_alloca(lo, lo->i64, "left");
     LLVMBuildStore(lo->b, kj_i64(lo, 0), left);
     LLVMBuildCondBr(lo->b, some, rows, rest);
     LLVMPositionBuilderAtEnd(lo->b, rows);
-    branch_allowed(lo, &strip, rest, m);
+    kj_strip_branch(lo, &strip, rest, m);
     lower_strips(lo, &strip, range, n, m);
-    LLVMBuildStore(lo->b, LLVMBuildMul(lo->b, n, kj_i64(lo, KJ_STRIP), ""), left);
+    LLVMBuildStore(lo->b, LLVMBuildMul(lo->b, n, kj_i64(lo, strip.length), ""), left);
     LLVMBuildBr(lo->b, rest);
     LLVMPositionBuilderAtEnd(lo->b, rest);
     return rest_of(lo, &strip, range, LLVMBuildLoad2(lo->b, lo->i64, left, ""));
+}
+
+/* ---- Loops whose threads take a number of turns each ---- */
+
+/* How many turns each thread takes, and the most: that is exact where `few` holds, an i1. */
+typedef struct lengths {
+    kj_tile each; /* i32 */
+    LLVMValueRef most, few;
+} lengths;
+
+static lengths find_lengths(kj_lower *lo, const kj_strip *strip, const kj_range *range, kj_mask m)
+{
+    kj_tile ends[2] = {range->start, range->stop};
+    bool narrow =
+        kj_types[ends[0].type].size <= 4 || (kj_bits(ends[0]) < 31 && kj_bits(ends[1]) < 31);
+    lengths l = {.each = kj_tile_like(KJ_I32, lo->rows, lo->lanes)};
+    for (int k = 0; k < 2; k++)
+        ends[k] = kj_tile_wide(lo, kj_tile_convert(lo, ends[k], narrow ? KJ_I32 : KJ_I64));
+    for (int r = 0; r < lo->rows; r++) {
+        LLVMValueRef n[2];
+        for (int k = 0; k < 2; k++)
+            n[k] = kj_tile_vector(lo, ends[k], r, lo->lanes);
+        LLVMTypeRef type = LLVMTypeOf(n[0]), one = LLVMGetElementType(type);
+        n[0] = LLVMBuildSub(lo->b, n[!strip->down], n[strip->down], "");
+        n[0] =
+            LLVMBuildSelect(lo->b, kj_mask_row(lo, m, r, lo->lanes), n[0], LLVMConstNull(type), "");
+        l.each.v[r] = LLVMBuildIntCast2(lo->b, n[0], kj_vec(lo, KJ_I32, lo->lanes), false, "");
+        LLVMValueRef two[2] = {l.most, kj_intrinsic(lo, "llvm.vector.reduce.umax", &type, 1, n, 1)};
+        l.most = r ? kj_intrinsic(lo, "llvm.umax", &one, 1, two, 2) : two[1];
+    }
+    l.most = LLVMBuildIntCast2(lo->b, l.most, lo->i64, false, "");
+    l.few = LLVMBuildICmp(lo->b, LLVMIntULT, l.most, kj_i64(lo, INT32_MAX - KJ_STRIP), "");
+    return l;
+}
+
+/* The threads that have a turn of that number, an i64. */
+static kj_mask still_running(kj_lower *lo, const lengths *l, LLVMValueRef number)
+{
+    kj_tile in = kj_tile_like(KJ_BOOL, lo->rows, lo->lanes);
+    number = kj_splat(lo, LLVMBuildTrunc(lo->b, number, lo->i32, ""), lo->lanes);
+    for (int r = 0; r < lo->rows; r++)
+        in.v[r] = LLVMBuildICmp(lo->b, LLVMIntSGT, l->each.v[r], number, "");
+    return kj_mask_of(in);
+}
+
+/* The body of the turn of that number, for the threads that have it. */
+static void lower_turn(kj_lower *lo, kj_strip *strip, const kj_range *range, const lengths *l,
+                       LLVMValueRef number)
+{
+    const kj_tstmt *s = strip->loop;
+    kj_slot *slot = &lo->slots[s->u.for_.var->id];
+    kj_tile by = kj_tile_convert(lo, kj_tile_scalar(KJ_I64, number), range->start.type);
+    bool twin = lo->twin;
+    slot->known = true;
+    slot->tile = kj_tile_binary(lo, strip->down ? KJ_OP_SUB : KJ_OP_ADD, range->start, by);
+    kj_know_range(&slot->tile, range->start, range->stop, range->step, false);
+    lo->strip = strip;
+    lo->twin = true;
+    kj_lower_stmts(lo, s->u.for_.body, NULL, still_running(lo, l, number));
+    lo->twin = twin;
+    lo->strip = NULL;
+}
+
+/* A thread that has taken all of its turns goes on beside those that have more: what is loaded for it then is what lies
+ * behind its row. */
+static void lower_apart(kj_lower *lo, kj_strip *strip, const kj_range *range, const lengths *l,
+                        kj_mask m)
+{
+    LLVMValueRef length = kj_i64(lo, strip->length);
+    kj_counter *counters = kj_counters_open(lo, strip->loop, m);
+    kj_ahead *ahead = lo->ahead;
+    store_rows(lo, strip);
+    counted strips = count_open(lo, "strip");
+    kj_halt_poll(lo, strip->loop);
+    kj_ahead_turn(lo, NULL);
+    LLVMValueRef first = LLVMBuildMul(lo->b, strips.i, length, "");
+    LLVMValueRef left[2] = {LLVMBuildSub(lo->b, l->most, first, ""), length};
+    move_strip(lo, strip, first, false, m);
+    counted turn = count_open(lo, "turn");
+    strip->turn = turn.i;
+    lower_turn(lo, strip, range, l, LLVMBuildAdd(lo->b, first, turn.i, ""));
+    count_close(lo, &turn, kj_intrinsic(lo, "llvm.umin", &lo->i64, 1, left, 2));
+    count_close(lo, &strips, LLVMBuildUDiv(lo->b, strip->turns, length, ""));
+    lo->ahead = ahead;
+    kj_counters_close(lo, counters);
+}
+
+LLVMBasicBlockRef kj_lower_strips_apart(kj_lower *lo, const kj_tstmt *s, const kj_range *range,
+                                        kj_mask m)
+{
+    kj_strip strip;
+    bool last = lo->twin && m.kind == KJ_SOME && m.t.form == KJ_PREFIX; /* of all gangs */
+    if (last || !kj_strip_find(lo, s, &strip))
+        return NULL;
+    strip.apart = true;
+    if (!find_places(lo, &strip, range->start, m) || ++lo->strips > MOST_STRIPS)
+        return NULL;
+    LLVMBasicBlockRef any = kj_new_block(lo, "any"), rows = kj_new_block(lo, "rows"),
+                      rest = kj_new_block(lo, "rest"), done = kj_new_block(lo, "striped");
+    kj_tile in = kj_in_range(lo, range->start, range->stop, range->step);
+    kj_mask some = kj_mask_and(lo, m, kj_mask_of(in));
+    LLVMBuildCondBr(lo->b, kj_mask_any(lo, some), any, done);
+    LLVMPositionBuilderAtEnd(lo->b, any);
+    lengths l = find_lengths(lo, &strip, range, some);
+    LLVMBuildCondBr(lo->b, l.few, rows, rest);
+    LLVMPositionBuilderAtEnd(lo->b, rows);
+    strip.turns = LLVMBuildAdd(lo->b, l.most, kj_i64(lo, KJ_STRIP - 1), "");
+    strip.turns = LLVMBuildAnd(lo->b, strip.turns, kj_i64(lo, -KJ_STRIP), "");
+    kj_strip_branch(lo, &strip, rest, some);
+    lower_apart(lo, &strip, range, &l, some);
+    LLVMBuildBr(lo->b, done);
+    LLVMPositionBuilderAtEnd(lo->b, rest);
+    return done;
 }

@@ -1,4 +1,4 @@
-/* Loops by strips: what strip_find.c tells strip.c. */
+/* Loops by strips: what strip.c asks of others. */
 #ifndef KJ_LOWER_STRIP_H
 #define KJ_LOWER_STRIP_H
 
@@ -26,6 +26,9 @@ typedef struct kj_roots {
 struct kj_strip {
     const kj_tstmt *loop;
     bool down;
+    int length;                    /* of a strip, in turns */
+    bool apart;                    /* threads take a number of turns each */
+    bool fails;                    /* a turn may tell a fault */
     kj_along walks[KJ_MOST_WALKS]; /* in the order of execution */
     int nwalks;
     kj_roots stored, loaded; /* the launch's arrays of the loop's other stores and loads */
@@ -35,7 +38,14 @@ struct kj_strip {
     LLVMValueRef turn;  /* of the strip: an i64 */
 };
 
+/* ---- strip_find.c ---- */
+
 /* What a loop has that may go by strips; false where that is nothing. */
 bool kj_strip_find(const kj_lower *lo, const kj_tstmt *loop, kj_strip *out);
+
+/* ---- strip_allow.c ---- */
+
+/* Finds the threads' addresses in the first turn, and goes on here if the loop may go by strips, else at `rest`. */
+void kj_strip_branch(kj_lower *lo, kj_strip *strip, LLVMBasicBlockRef rest, kj_mask m);
 
 #endif

@@ -15,6 +15,7 @@ typedef struct search {
     const kj_var *changed[MOST_CHANGED]; /* declared or assigned in the loop */
     int nchanged;
     bool refused, sometimes;
+    bool within; /* a loop in the loop */
 } search;
 
 /* ---- Places ---- */
@@ -135,13 +136,14 @@ static void see_access(search *f, const kj_tarray *a, kj_texpr *const *index, bo
 {
     kj_strip *out = f->out;
     bool global = a->root->space == KJ_GLOBAL;
-    bool candidate = global || (!stores && a->root->space == KJ_CONST);
-    f->refused |= is_checked(f, a);
+    bool checked = is_checked(f, a),
+         candidate = !checked && (global || (!stores && a->root->space == KJ_CONST));
+    out->fails |= checked;
     for (int i = 0; i < out->nwalks; i++) /* an expression that stands in two places */
         f->refused |= out->walks[i].index == index;
     if (f->refused)
         return;
-    if (candidate && out->nwalks < KJ_MOST_WALKS && walks(f, a, index))
+    if (candidate && !f->within && out->nwalks < KJ_MOST_WALKS && walks(f, a, index))
         out->walks[out->nwalks++] = (kj_along){.array = a,
                                                .index = index,
                                                .dep = dep_of(f->lo, a, index),
@@ -216,6 +218,27 @@ static void see_let(search *f, const kj_tstmt *s)
         out->lets[out->nlets++] = s;
 }
 
+static void see_list(search *f, const kj_tstmt *s);
+
+/* One in it, which has none in it and no strips. */
+static void see_loop(search *f, const kj_tstmt *s)
+{
+    kj_strip *inner = KJ_NEW(f->lo->arena, kj_strip);
+    bool before = f->sometimes, is_for = s->kind == KJ_TS_FOR;
+    f->refused |= f->within || (is_for && kj_strip_find(f->lo, s, inner));
+    f->within = f->sometimes = true;
+    if (is_for) {
+        see(f, s->u.for_.start);
+        see(f, s->u.for_.stop);
+        see(f, s->u.for_.step);
+    } else {
+        see(f, s->u.while_.test);
+    }
+    see_list(f, is_for ? s->u.for_.body : s->u.while_.body);
+    f->within = false;
+    f->sometimes = before;
+}
+
 static void see_list(search *f, const kj_tstmt *s)
 {
     bool before = f->sometimes;
@@ -236,6 +259,8 @@ static void see_list(search *f, const kj_tstmt *s)
             see_list(f, s->u.if_.no);
             f->sometimes = before;
             break;
+        case KJ_TS_FOR:
+        case KJ_TS_WHILE: see_loop(f, s); break;
         default: f->refused = true;
         }
     }
@@ -249,6 +274,7 @@ static bool find_changed(void *ctx, const kj_tstmt *s, const kj_texpr *e)
     const kj_var *v = e                         ? NULL
                       : s->kind == KJ_TS_DECL   ? s->u.decl.var
                       : s->kind == KJ_TS_ASSIGN ? s->u.assign.var
+                      : s->kind == KJ_TS_FOR    ? s->u.for_.var
                                                 : NULL;
     if (v && f->nchanged < MOST_CHANGED)
         f->changed[f->nchanged++] = v;
@@ -257,15 +283,18 @@ static bool find_changed(void *ctx, const kj_tstmt *s, const kj_texpr *e)
     return !f->refused;
 }
 
-/* Has it turns enough for strips, one after the other, which all threads take together? */
-static bool has_strips(const kj_lower *lo, const kj_tstmt *s)
+/* How many turns make a strip, as all threads take one after the other together; 0: it has none. */
+static int length_of(const kj_lower *lo, const kj_tstmt *s)
 {
     const kj_texpr *step = s->u.for_.step;
     kj_turns turns;
     bool unit = step->kind == KJ_TE_CONST &&
                 (step->u.value.i == 1 || (step->u.value.i == -1 && kj_is_signed(step->type)));
-    bool few = kj_known_turns(s, &turns) && turns.n < KJ_STRIP;
-    return unit && !few && !(lo->kernel->checks & ~(unsigned)KJ_CHECK_BOUNDS);
+    if (!unit || lo->kernel->checks & ~(unsigned)KJ_CHECK_BOUNDS)
+        return 0;
+    if (!kj_known_turns(s, &turns) || turns.n >= KJ_STRIP)
+        return KJ_STRIP;
+    return turns.n >= KJ_STRIP / 2 ? KJ_STRIP / 2 : turns.n >= KJ_STRIP / 4 ? KJ_STRIP / 4 : 0;
 }
 
 /* Has an access whose lanes are in rows of their own? */
@@ -273,7 +302,8 @@ static bool has_rows(const kj_strip *strip, const kj_lower *lo)
 {
     for (int i = 0; i < strip->nwalks; i++) {
         const kj_along *w = &strip->walks[i];
-        if (w->always && kj_lanes_of(lo, w->dep) > 1 && kj_has_strips(lo, w->array->elem))
+        if (w->always && kj_lanes_of(lo, w->dep) > 1 &&
+            kj_has_strips(lo, w->array->elem, strip->length))
             return true;
     }
     return false;
@@ -284,12 +314,14 @@ bool kj_strip_find(const kj_lower *lo, const kj_tstmt *loop, kj_strip *out)
     search f = {.lo = lo, .var = loop->u.for_.var, .out = out};
     const kj_tstmt *body = loop->u.for_.body;
     *out = (kj_strip){.loop = loop};
-    if (lo->lanes == 1 || lo->slots == lo->home || lo->waits || !has_strips(lo, loop))
+    if (lo->lanes == 1 || lo->slots == lo->home || lo->waits || lo->strip)
+        return false;
+    out->length = length_of(lo, loop);
+    if (!out->length || kj_cost(body, NULL, HEAVIEST) > HEAVIEST)
         return false;
     out->down = loop->u.for_.step->u.value.i < 0;
     kj_walk(body, NULL, find_changed, &f);
     if (!f.refused)
         see_list(&f, body);
-    return !f.refused && has_rows(out, lo) && kj_cost(body, NULL, HEAVIEST) <= HEAVIEST &&
-           !kj_waits(lo->arena, lo->kernel, loop);
+    return !f.refused && has_rows(out, lo) && !kj_waits(lo->arena, lo->kernel, loop);
 }

@@ -56,6 +56,8 @@ LLVMValueRef kj_masked_store(kj_lower *lo, LLVMValueRef v, LLVMValueRef at, LLVM
 bool kj_is_unit(kj_tile offset);
 LLVMValueRef kj_load_unit(kj_lower *lo, const kj_access *a, int row, LLVMTypeRef type, kj_mask m);
 void kj_store_unit(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj_mask m);
+/* Fetches lines, into the first cache (`keep` 3) or the second (2). */
+void kj_prefetch(kj_lower *lo, LLVMValueRef at, int bytes, unsigned keep);
 /* Fetches the row that is so many elements behind it into the second cache, if it is in memory. */
 void kj_fetch_row(kj_lower *lo, const kj_access *a, int row, LLVMValueRef by);
 /* Of one whose lanes are anywhere. */
@@ -99,17 +101,22 @@ LLVMValueRef kj_load_strided(kj_lower *lo, const kj_access *a, int row);
 
 /* ---- strip.c ---- */
 
-/* Turns of a loop whose elements are moved together, where each lane goes along a row of its own. */
+/* Turns of a loop whose elements are moved together, where each lane goes along a row of its own: so many, or the half
+ * or a quarter of loops that have no more. */
 enum { KJ_STRIP = 16 };
-/* Are there lanes enough for elements of that type? */
-bool kj_has_strips(const kj_lower *lo, kj_dtype type);
+typedef struct kj_strip_shape {
+    kj_dtype type;
+    int turns;
+    bool down; /* later turns lie before earlier ones */
+} kj_strip_shape;
+/* Are there lanes and turns enough for elements of that type? */
+bool kj_has_strips(const kj_lower *lo, kj_dtype type, int turns);
 /* Loads the elements of so many turns from turn number `turn` (an i64) on, of all lanes: rows[l] is where lane l's
- * first turn is, `down` says that later ones lie before it. room[t * lanes + l] is lane l's element of the t'th of
- * them; it stands at a multiple of 64 bytes. */
-void kj_strip_load(kj_lower *lo, kj_dtype type, bool down, LLVMValueRef rows, LLVMValueRef turn,
+ * first turn is. room[t * lanes + l] is lane l's element of the t'th of them; it stands at a multiple of 64 bytes. */
+void kj_strip_load(kj_lower *lo, const kj_strip_shape *form, LLVMValueRef rows, LLVMValueRef turn,
                    LLVMValueRef room);
 /* Stores them, of the lanes in `mask`; NULL: of all. */
-void kj_strip_store(kj_lower *lo, kj_dtype type, bool down, LLVMValueRef rows, LLVMValueRef turn,
+void kj_strip_store(kj_lower *lo, const kj_strip_shape *form, LLVMValueRef rows, LLVMValueRef turn,
                     LLVMValueRef room, LLVMValueRef mask);
 
 /* ---- alias.c ---- */

@@ -1,4 +1,4 @@
-/* Elements of strips: KJ_STRIP neighbours in each lane's own row of memory, loaded or stored at once.
+/* Elements of strips: 4, 8 or 16 neighbours in each lane's own row of memory, loaded or stored at once.
  *
  * A lane's elements are loaded as they lie, as vectors, and put in the order of a gang: the first ones of all
  * lanes, then the second ones. That is a transposition, of tiles as wide as a vector register. Registers are made
@@ -10,15 +10,17 @@
 #include "base/c_locale.h"
 
 enum {
-    PIECE = 16,                       /* bytes that shuffles take elements out of */
-    MOST_PIECES = 4,                  /* of a register */
-    MOST_ELEMENTS = 16,               /* of a piece */
-    MOST_PLACES = PIECE * MOST_PIECES /* of a register */
+    PIECE = 16,                        /* bytes that shuffles take elements out of */
+    MOST_PIECES = 4,                   /* of a register */
+    MOST_ELEMENTS = 16,                /* of a piece */
+    MOST_PLACES = PIECE * MOST_PIECES, /* of a register */
+    AHEAD = 3 * KJ_LINE                /* bytes by which the next strips are fetched */
 };
 
 /* How a tile lies in registers. */
 typedef struct shape {
     int size;     /* bytes of an element */
+    int turns;    /* of the strip */
     int elements; /* of a piece */
     int pieces;   /* of a register of a tile's lanes */
     int width;    /* lanes of a tile */
@@ -31,18 +33,20 @@ static int smaller(int a, int b)
     return a < b ? a : b;
 }
 
-static shape shape_of(const kj_lower *lo, int size)
+static shape shape_of(const kj_lower *lo, int size, int turns)
 {
-    shape s = {.size = size, .elements = PIECE / size, .columns = KJ_STRIP * size / PIECE};
+    shape s = {
+        .size = size, .turns = turns, .elements = PIECE / size, .columns = turns * size / PIECE};
     s.width = smaller(lo->lanes, lo->vector * 4 / size);
     s.pieces = s.width / s.elements;
     s.block = smaller(s.columns, s.pieces);
     return s;
 }
 
-bool kj_has_strips(const kj_lower *lo, kj_dtype type)
+bool kj_has_strips(const kj_lower *lo, kj_dtype type, int turns)
 {
-    return lo->lanes >= PIECE / kj_types[type].size;
+    int elements = PIECE / kj_types[type].size;
+    return lo->lanes >= elements && turns >= elements;
 }
 
 /* ---- Shuffles ---- */
@@ -142,7 +146,7 @@ static LLVMValueRef row_at(kj_lower *lo, const place *p, int lane, int piece)
 /* What the tile's lanes have in that column of the strip. */
 static LLVMValueRef turn_at(kj_lower *lo, const place *p, const shape *s, int column)
 {
-    int turn = p->down ? KJ_STRIP - 1 - column : column;
+    int turn = p->down ? s->turns - 1 - column : column;
     LLVMValueRef bytes = LLVMBuildMul(lo->b, p->lane, kj_i64(lo, s->size), "");
     return behind(lo, p->room, bytes, turn * lo->lanes * s->size);
 }
@@ -161,6 +165,8 @@ static void load_block(kj_lower *lo, const place *p, const shape *s, int piece)
             LLVMValueRef at = row_at(lo, p, q * s->elements + j, piece);
             rows[q] = LLVMBuildLoad2(lo->b, vector_of(lo, s, s->block * s->elements), at, "");
             LLVMSetAlignment(rows[q], (unsigned)s->size);
+            if (s->turns == KJ_STRIP && piece * PIECE % KJ_LINE == 0)
+                kj_prefetch(lo, behind(lo, at, kj_i64(lo, p->down ? -AHEAD : AHEAD), 0), 1, 2);
         }
         regroup(lo, rows, s->pieces, s->block, s->elements);
         for (int c = 0; c < s->block; c++)
@@ -232,7 +238,7 @@ static void store_lanes(kj_lower *lo, const shape *s, bool down)
     kj_bit_loop l = kj_bits_begin(lo, LLVMGetParam(lo->fn, 3), true);
     p.lane = l.thread;
     LLVMValueRef row = row_at(lo, &p, 0, 0);
-    for (int column = 0; column < KJ_STRIP; column++) {
+    for (int column = 0; column < s->turns; column++) {
         LLVMValueRef v = LLVMBuildLoad2(lo->b, LLVMGetElementType(vector_of(lo, s, 1)),
                                         turn_at(lo, &p, s, column), "");
         LLVMSetAlignment(v, (unsigned)s->size);
@@ -266,35 +272,50 @@ static LLVMValueRef make_function(kj_lower *lo, LLVMTypeRef signature, const cha
 }
 
 /* `bits`: of the lanes that run; NULL: all do. */
-static void call(kj_lower *lo, task what, kj_dtype type, bool down, LLVMValueRef rows,
+static void call(kj_lower *lo, task what, const kj_strip_shape *form, LLVMValueRef rows,
                  LLVMValueRef turn, LLVMValueRef room, LLVMValueRef bits)
 {
     static const char *const words[] = {"load", "store", "some"};
     char name[48];
-    shape s = shape_of(lo, kj_types[type].size);
+    shape s = shape_of(lo, kj_types[form->type].size, form->turns);
     LLVMTypeRef params[4] = {lo->ptr, lo->i64, lo->ptr, lo->i64};
     unsigned n = bits ? 4 : 3;
     LLVMTypeRef signature = LLVMFunctionType(LLVMVoidTypeInContext(lo->ctx), params, n, false);
-    kj_snprintf(name, sizeof name, "kj.strip.%s.%d.%d%s", words[what], lo->lanes, s.size,
-                down ? ".down" : "");
+    kj_snprintf(name, sizeof name, "kj.strip.%s.%d.%d.%d%s", words[what], lo->lanes, s.turns,
+                s.size, form->down ? ".down" : "");
     LLVMValueRef f = LLVMGetNamedFunction(lo->module, name), by = turn;
     if (!f)
-        f = make_function(lo, signature, name, &s, down, what);
-    if (down)
-        by = LLVMBuildSub(lo->b, kj_i64(lo, 1 - KJ_STRIP), turn, "");
+        f = make_function(lo, signature, name, &s, form->down, what);
+    if (form->down)
+        by = LLVMBuildSub(lo->b, kj_i64(lo, 1 - s.turns), turn, "");
     by = LLVMBuildMul(lo->b, by, kj_i64(lo, s.size), "");
     LLVMBuildCall2(lo->b, signature, f, (LLVMValueRef[]){rows, by, room, bits}, n, "");
 }
 
-void kj_strip_load(kj_lower *lo, kj_dtype type, bool down, LLVMValueRef rows, LLVMValueRef turn,
+void kj_strip_load(kj_lower *lo, const kj_strip_shape *form, LLVMValueRef rows, LLVMValueRef turn,
                    LLVMValueRef room)
 {
-    call(lo, LOADS, type, down, rows, turn, room, NULL);
+    call(lo, LOADS, form, rows, turn, room, NULL);
 }
 
-void kj_strip_store(kj_lower *lo, kj_dtype type, bool down, LLVMValueRef rows, LLVMValueRef turn,
+void kj_strip_store(kj_lower *lo, const kj_strip_shape *form, LLVMValueRef rows, LLVMValueRef turn,
                     LLVMValueRef room, LLVMValueRef mask)
 {
-    LLVMValueRef bits = mask ? kj_mask_bits(lo, mask, lo->lanes) : NULL;
-    call(lo, mask ? STORES_SOME : STORES, type, down, rows, turn, room, bits);
+    if (!mask) {
+        call(lo, STORES, form, rows, turn, room, NULL);
+        return;
+    }
+    LLVMBasicBlockRef all = kj_new_block(lo, "all"), some = kj_new_block(lo, "some"),
+                      done = kj_new_block(lo, "stored");
+    LLVMTypeRef word = LLVMIntTypeInContext(lo->ctx, (unsigned)lo->lanes);
+    LLVMValueRef full = LLVMBuildICmp(lo->b, LLVMIntEQ, LLVMBuildBitCast(lo->b, mask, word, ""),
+                                      LLVMConstAllOnes(word), "");
+    LLVMBuildCondBr(lo->b, full, all, some);
+    LLVMPositionBuilderAtEnd(lo->b, all);
+    call(lo, STORES, form, rows, turn, room, NULL);
+    LLVMBuildBr(lo->b, done);
+    LLVMPositionBuilderAtEnd(lo->b, some);
+    call(lo, STORES_SOME, form, rows, turn, room, kj_mask_bits(lo, mask, lo->lanes));
+    LLVMBuildBr(lo->b, done);
+    LLVMPositionBuilderAtEnd(lo->b, done);
 }

@@ -345,8 +345,7 @@ LLVMValueRef kj_masked_load(kj_lower *lo, const kj_access *a, LLVMTypeRef type, 
     return LLVM_VERSION_MAJOR >= 22 ? LLVMBuildFreeze(lo->b, v, "") : v;
 }
 
-/* Fetches lines; `keep`: 3 into the first cache, 2 into the second. */
-static void prefetch(kj_lower *lo, LLVMValueRef at, int bytes, unsigned keep)
+void kj_prefetch(kj_lower *lo, LLVMValueRef at, int bytes, unsigned keep)
 {
     enum { LINE = 64, READ = 0, DATA = 1 };
     unsigned id = LLVMLookupIntrinsicID("llvm.prefetch", strlen("llvm.prefetch"));
@@ -364,7 +363,7 @@ static void prefetch(kj_lower *lo, LLVMValueRef at, int bytes, unsigned keep)
 void kj_fetch_row(kj_lower *lo, const kj_access *a, int row, LLVMValueRef by)
 {
     LLVMValueRef first = LLVMBuildAdd(lo->b, a->offset.v[row], by, "");
-    prefetch(lo, row_start(lo, a, first), a->offset.lanes * kj_types[a->type].size, 2);
+    kj_prefetch(lo, row_start(lo, a, first), a->offset.lanes * kj_types[a->type].size, 2);
 }
 
 LLVMValueRef kj_load_unit(kj_lower *lo, const kj_access *a, int row, LLVMTypeRef type, kj_mask m)
@@ -381,7 +380,7 @@ LLVMValueRef kj_load_unit(kj_lower *lo, const kj_access *a, int row, LLVMTypeRef
         v = load_small(lo, a, type, at, mask, m.t.form == KJ_PREFIX);
     } else {
         if (a->scope == KJ_SCOPE_LAUNCH)
-            prefetch(lo, at, lanes * size, 3); /* it is not what makes a processor do so */
+            kj_prefetch(lo, at, lanes * size, 3); /* it is not what makes a processor do so */
         v = kj_masked_load(lo, a, type, at, mask);
     }
     return a->offset.stride < 0 ? reversed(lo, v, lanes) : v;
