@@ -1,6 +1,7 @@
 """The generator's arrays of a thread's own."""
-from build import assign, for_, group, index, let, lit, memory, name
-from tree import Arr, Fixed, MANY, Rec, Var, Vec, has_packed
+from build import assign, conv, for_, group, index, let, lit, memory, name
+from scalars import COMPLEX, REALS
+from tree import Arr, Fixed, MANY, Rec, Var, Vec, copied, has_packed
 
 LENGTHS = [1, 2, 3, 4, 4, 5, 6, 7, 8, 9, 12, 16, 17, 24, 31, 32, 33, 40]
 
@@ -67,16 +68,29 @@ class Locals:
         return group(*statements)
 
     def copied_elements(self, v):
-        """Whole elements, from the array itself and to a variable."""
+        """Whole elements, from the array itself or another, and to a variable; and some of their parts."""
         r = self.r
         self.room = self.options.room
         target, e = [index(name(v), *[self.place(v, k) for k in range(v.type.dims)]) for _ in range(2)]
         arrays = [w for w in self.arrays(v.type.elem) if w is not v]
         statements = [assign(target, self.element(r.pick(arrays)) if arrays and r.chance(60) else e)]
+        statements += [self.part_read(target) for _ in range(3)]
         whole = self.new(v.type.elem, mutable=r.chance(50))
         statements.append(let(whole, self.element(v), None, "var" if whole.get("mutable") else "let"))
         self.declare(whole)
         return statements
+
+    def part_read(self, e):
+        """A number of an element, as a variable of a type that the kernel computes with."""
+        e = self.some_part(copied(e))
+        while not isinstance(e.type, str) or e.type in COMPLEX:
+            if isinstance(e.type, Fixed):       # of two axes
+                return self.declare_one()
+            e = self.some_part(e)
+        if e.type != "bool":
+            e = conv(self.r.pick([t for t in self.palette if isinstance(t, str) and t in REALS] or ["i64"]), e)
+        self.names += 1
+        return let(self.declare(Var(f"a{self.names}", e.type)), e)
 
     def fill(self, v, shape, total):
         """Writes every element: by loops, or one by one."""

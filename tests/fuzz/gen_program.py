@@ -55,7 +55,9 @@ def palette_of(r, records):
 
 
 def make_record(r, number, earlier):
-    fields = []
+    """Of many scalars, each of several bytes, none is packed: code for one that is read as a whole would be large."""
+    fields, packed = [], r.chance(45)
+    earlier = [x for x in earlier if not packed or x.slots <= MANY]
     for field in r.shuffled(FIELD_NAMES)[:r.between(1, 4)]:
         kind = r.below(10)
         t = r.pick(REALS + ("bool",))
@@ -72,9 +74,10 @@ def make_record(r, number, earlier):
                 extents = (2,)
         elif kind == 9 and r.chance(50):     # elements of many scalars are copied by other code
             extents = (r.between(58, 70),)
+            t = r.pick(["i8", "u8", "bool"]) if packed else t
         fields.append((field, t, extents))
     record = Rec(f"R{number}", fields)
-    record.packed = r.chance(45)
+    record.packed = packed
     return record
 
 
