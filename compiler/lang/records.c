@@ -95,7 +95,8 @@ void kj_records_free(kj_records *r)
 {
     if (!r)
         return;
-    for (int i = 0; i < r->n; i++) {
+    for (int i = r->n - 1; i >= 0;
+         i--) { /* a record's parts are asked what they are: they came before it */
         entry *e = entry_at(r, i);
         free_aggregate(&e->record);
         free(e);
