@@ -290,9 +290,17 @@ class BlockGen(BlockLibrary, Warps, KernelGen):
         if r.chance(20):
             leave = self.uniformly(level, lambda: self.full("bool", 1))
             body.append(if_(leave, [Stmt(r.pick(["break", "continue"]))]))
-        body += self.looped(lambda: self.inner(r.between(1, 4), level), turns, level)
+        body += self.looped(lambda: self.inner(r.between(1, 4), level) + self.left_in_the_middle(level), turns, level)
         self.scope.pop()
         return for_(var, bounds, body, r.chance(15))
+
+    def left_in_the_middle(self, level):
+        """Behind a barrier of a loop all threads leave it, or begin its next turn; roles are as at its begin."""
+        r = self.r
+        if not r.chance(35):
+            return []
+        leave = self.uniformly(level, lambda: self.full("bool", 1))
+        return [if_(leave, [Stmt(r.pick(["break", "continue"]))])] + self.inner(r.between(1, 3), level)
 
     def uniform_while(self, level):
         """while n > 0, of a number that all threads have alike."""
@@ -306,7 +314,7 @@ class BlockGen(BlockLibrary, Warps, KernelGen):
         test = compare(">", name(n), lit(0))
         if r.chance(30):
             test = logic("and", test, self.uniformly(level, lambda: self.bool(1)))
-        body = self.looped(lambda: self.inner(r.between(1, 4), level), turns, level)
+        body = self.looped(lambda: self.inner(r.between(1, 4), level) + self.left_in_the_middle(level), turns, level)
         return group(start, while_(test, [update("-", name(n), lit(1))] + body))
 
     def uniform_branch(self, level):

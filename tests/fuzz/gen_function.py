@@ -32,7 +32,7 @@ class FunctionGen(Statements):
             return self.of_a_view(number)
         if form < 8:
             return self.with_effects(number) if r.chance(50) else self.ticking(number)
-        return self.generic(number)
+        return self.generic(number) if r.chance(60) else self.generic_of_array(number)
 
     def params(self, types):
         result = []
@@ -149,6 +149,26 @@ class FunctionGen(Statements):
         body.append(self.updated(there(), t) if r.chance(60) else assign(there(), self.full(t, 2)))
         body.append(return_(name(old)) if self.result == t and r.chance(40) else self.returned())
         return Function(f"f{number}", params, self.result, body, effects=True, ticks=True)
+
+    def generic_of_array(self, number):
+        r = self.r
+        bound = r.pick(["int", "float", "number"])
+        v, k = Var("v", Arr("T", r.pick([1, 1, 2])), role="in"), Var("k", r.pick(["i64", "i32"]))
+        total, i = Var("total", "T", mutable=True), Var("i", "i64")
+        body = gen_kernel.GenericBody(r, bound)
+
+        def there(first=None):
+            at = [first or mod(name(k), extent(name(v), 0))] + [mod(name(k), extent(name(v), 1))] * (v.type.dims - 1)
+            return index(name(v), *at)
+        body.leaves = [there]
+        start = let(total, body.value(1), "T", "var")
+        body.leaves += [lambda: there(name(i)), lambda: name(total)]
+        inner = [update(r.pick("+-*"), name(total), body.value(1))]
+        if r.chance(30):
+            inner.insert(0, if_(compare("<", body.value(1), body.value(1)), [return_(body.value(1))]))
+        loop = for_(i, [call("min", "i64", extent(name(v), 0), lit(r.between(1, 6)))], inner)
+        body.leaves = [there, lambda: name(total)]
+        return Function(f"f{number}", [v, k], "T", [start, loop, return_(body.value(1))], [("T", bound)])
 
     def generic(self, number):
         r = self.r

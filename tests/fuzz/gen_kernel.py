@@ -184,13 +184,17 @@ class KernelGen(Statements):
         r = self.r
         for _ in range(count):
             kind = r.pick(["sum", "sum", "min", "max", "and", "or", "xor", "inc", "dec"])
-            t = r.pick({"inc": ["u32", "u64"], "dec": ["u32", "u64"], "and": ["i32", "u32", "i64", "u64"]}.get(
-                kind, ["i32", "u32", "i64", "u64"]))
-            if kind in ("sum", "min", "max") and r.chance(35) and (kind == "sum" or not self.off("zeros")):
+            allowed = ["u32", "u64"] if kind in ("inc", "dec") else ["i32", "u32", "i64", "u64"]
+            t, field = r.pick(allowed), None
+            fields = [(x, f) for x in self.records if not x.packed
+                      for f, ft, n in x.fields if n is None and ft in allowed]
+            if fields and r.chance(50):
+                t, field = r.pick(fields)
+            elif kind in ("sum", "min", "max") and r.chance(35) and (kind == "sum" or not self.off("zeros")):
                 t = r.pick(FLOATS)
             dims = r.weighted([(4, 1), (1, 2)])
             extents = [[r.between(1, 9) for _ in range(dims)] for _ in self.plans]
-            self.array(t, dims, "tally", extents, role="atomic", kind=kind, limit=r.between(1, 20))
+            self.array(t, dims, "tally", extents, role="atomic", kind=kind, limit=r.between(1, 20), field=field)
 
     def outputs(self, count, extents, own, inside):
         """Arrays of which each thread has its own elements, at the indices that own gives."""

@@ -220,8 +220,8 @@ def make_array(r, v, array_name, shape, types, members):
     if v.get("zero"):
         items = [0] * total
     elif role == "atomic":
-        kind = v.get("kind")
-        items = [start_of(r, kind, t, v.get("limit")) for _ in range(total)]
+        items = [start_of_field(r, v, t) if v.get("field") else start_of(r, v.get("kind"), t, v.get("limit"))
+                 for _ in range(total)]
     elif role == "own" and v.name[0] == "o" and r.chance(50):
         items = None
     else:
@@ -234,6 +234,14 @@ def make_array(r, v, array_name, shape, types, members):
     array.in_order = bool(v.get("in_order"))
     array.listed = isinstance(t, Rec) and items is not None and r.chance(30)
     return array
+
+
+def start_of_field(r, v, t):
+    """A record with a field that is changed by atomics."""
+    fields = list(values.value(r, t, 30))
+    _, ft, _, k = t.place(v.get("field"))
+    fields[k] = start_of(r, v.get("kind"), ft, v.get("limit"))
+    return tuple(fields)
 
 
 def start_of(r, kind, t, limit):

@@ -314,9 +314,11 @@ class Statements(Locals, Tuples, Views, Expressions):
 
     def atomic_call(self, v):
         r = self.r
-        t, kind = v.type.elem, v.get("kind")
+        array, kind = name(v), v.get("kind")
         at = [self.place(v, k) for k in range(v.type.dims)]
-        array = name(v)
+        if v.get("field"):
+            array = part(array, v.get("field"))
+        t = array.type.elem
         if kind in ("inc", "dec"):
             return atomic(kind, array, *at, typed(v.get("limit"), t))
         if t in INTS and kind not in ("min", "max") and r.chance(15):

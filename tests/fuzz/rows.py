@@ -97,6 +97,7 @@ def of_function(f):
         found.add("function that changes and gives a number")
     if f.generics:
         found.add("generic function")
+        found |= {"generic function of an array" for p in f.params if isinstance(p.type, Arr)}
     ops = {(n.op, n.data if n.op == "sync" else None) for n in walk(f.body)}
     if ("sync", "syncthreads") in ops:
         found.add("function with barriers")

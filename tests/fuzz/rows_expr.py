@@ -149,6 +149,8 @@ def of_atomic(e):
         found.add("atomic on shared memory")
     if array.type.dims > 1:
         found.add("atomic in 2 dimensions")
+    if array.op == "part" or array.op == "bits" and array.args[0].op == "part":
+        found.add("atomic on a field")
     if array.op == "bits":
         found.add("atomic on an array as another type")
     return found

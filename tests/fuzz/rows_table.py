@@ -68,7 +68,7 @@ def table(without=()):
     rows += ["function", "function with several results", "function with early return", "function with array",
              "function with effects", "function that changes and gives a number",
              "call that changes something in an expression",
-             "function that gives a view", "generic function", "function with barriers", "function in a function",
+             "function that gives a view", "generic function", "generic function of an array", "function with barriers", "function in a function",
              "function with shared memory"]
     rows += [f"generic kernel {b}" for b in ("int", "float", "number")]
     rows += ["constant without type", "constant with type", "constant array", "constant array that the host fills",
@@ -113,7 +113,7 @@ def table(without=()):
     rows += [f"atomic {op} {t}" for op in ("add", "exch", "cas") for t in FLOATS]
     rows += [f"atomic {op}" for op in ("sub", "nanmin", "nanmax", "and_", "or_", "inc", "dec", "exch", "cas",
                                         "compare_and_swap")] + [
-        "atomic on shared memory", "atomic in 2 dimensions", "lock", "old value of an atomic"]
+        "atomic on shared memory", "atomic in 2 dimensions", "atomic on a field", "lock", "old value of an atomic"]
     rows += ["print", "array in device memory", "outside", "warned", "name of a type"]
     rows += [f"{what} of another file" for what in ("enum", "constant", "record", "function", "kernel")]
     rows += ["file that uses another", "file called otherwise"]
