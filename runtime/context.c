@@ -33,6 +33,7 @@ static void end(kjit_context *ctx)
     kj_allocator_end(ctx);
     kj_untold_free(ctx);
     kj_halts_end(ctx);
+    kj_slots_end(ctx);
     ctx->ops->close(ctx->dev);
     if (ctx->alive)
         munmap((void *)(uintptr_t)ctx->alive, PAGE);
@@ -184,6 +185,7 @@ static kjit_status create(const kjit_context_options *options, kjit_context **ou
     }
     ctx->memory = kj_machine_memory();
     pthread_mutex_init(&ctx->lock, NULL);
+    kj_slots_init(&ctx->slots);
     kj_halts_init(&ctx->halts, options->cancellable || options->untrusted);
     pthread_mutex_init(&ctx->legacy.lock, NULL);
     pthread_mutex_init(&ctx->tracer.lock, NULL);

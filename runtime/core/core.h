@@ -146,6 +146,22 @@ typedef struct kj_halts {
     bool started, ending;
 } kj_halts;
 
+/* Memory on both sides for a launch's few words (slot.c). */
+enum { KJ_SLOT_BYTES = 512 };
+typedef struct kj_slot_slab kj_slot_slab;
+typedef struct kj_slot {
+    struct kj_slot *next; /* that is free */
+    void *host;           /* page-locked */
+    uintptr_t device;
+    bool ready; /* both are as whoever takes slots wants them first; false at first */
+} kj_slot;
+
+typedef struct kj_slots {
+    pthread_mutex_t lock;
+    kj_slot *free;
+    kj_slot_slab *slabs;
+} kj_slots;
+
 /* What the context may take, and takes (limits.c). */
 #define KJ_NO_LIMIT UINT64_MAX
 
@@ -194,6 +210,7 @@ struct kjit_context {
     uint64_t printing_run;               /* the run block under way, or 0; under the lock */
     atomic_bool has_printed;
     kj_halts halts;
+    kj_slots slots;
     kj_limits limits;
     pthread_mutex_t print_lock; /* held while a print function is called or exchanged */
     _Atomic pthread_t
@@ -255,6 +272,11 @@ void kj_limit_run(kjit_context *ctx, bool begins);
 kjit_status kj_check_run(kjit_context *ctx);
 
 /* ---- Ending launches early (halt.c) ---- */
+
+void kj_slots_init(kj_slots *slots);
+void kj_slots_end(kjit_context *ctx);                /* before its device closes */
+kj_slot *kj_slot_take(kjit_context *ctx);            /* NULL: there is no memory */
+void kj_slot_give(kjit_context *ctx, kj_slot *slot); /* which nothing on its way uses */
 
 void kj_halts_init(kj_halts *halts, bool cancellable);
 void kj_halts_end(kjit_context *ctx); /* before its device closes */

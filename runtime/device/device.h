@@ -118,6 +118,13 @@ typedef struct kj_transfer {
 /* How a device is to the memory of another of its kind. */
 typedef enum kj_reach { KJ_APART, KJ_REACHED, KJ_SAME } kj_reach;
 
+/* Bytes that go between page-locked memory and the device's with a launch. */
+typedef struct kj_hop {
+    void *host;
+    uintptr_t device;
+    size_t size;
+} kj_hop;
+
 /* A launch: `values` has grid, block and `nslots` slots; its fault pointer is the device's to
  * set. */
 typedef struct kj_launch_call {
@@ -128,6 +135,8 @@ typedef struct kj_launch_call {
     const char *what;  /* for messages: "kernel 'scale' (scale.knl:7)"; lives as long as the exec */
     kj_halt_word halt; /* for a device with host_memory */
     uint64_t most_depth, most_launches; /* kjit_limits' launch_depth and launches: of a CPU */
+    kj_hop there[2],
+        back; /* in front of it and behind, before it has ended; size 0: none. Without host_memory */
 } kj_launch_call;
 
 /* One of the two. */

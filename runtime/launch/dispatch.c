@@ -95,6 +95,7 @@ kjit_status kj_dispatch_new(const kj_binding *b, const kj_ready *ready, const kj
     p->variant = ready->variant;
     p->call = call_of(p->mod->ctx, ready, (kj_host_launch *)(p->buffers + nbuffers));
     p->call.nslots = pack(b, ready->variant, staged, reported, p->call.values);
+    kj_report_ride(reported, &p->call);
     kj_module_hold(p->mod);
     for (int i = 0; i < b->nruntime; i++) {
         const kjit_arg *arg = b->args[b->runtime[i]];
@@ -141,11 +142,14 @@ static void launch_done(kj_work *work, kjit_status status, const kj_host_fault *
         kj_stream_failed(w->stream, kj_fault_status(fault),
                          kj_launch_fault_text(w->dispatch->mod, w->dispatch->variant,
                                               &w->dispatch->call, fault));
-    else
+    else if (!w->reported)
         kj_stream_ended(w->stream, work, status);
-    if (w->reported)
+    if (w->reported && status == KJIT_FAULT) {
         kj_report_deliver_in(w->reported, w->stream);
-    kj_report_free(w->reported);
+        kj_report_free(w->reported);
+    } else if (w->reported) {
+        kj_report_comes(w->reported, work, status);
+    }
     kj_halt_drop(w->halt);
     kj_dispatch_drop(w->dispatch);
     free(w);
@@ -166,14 +170,16 @@ static kjit_status queue(kj_dispatch *dispatch, const char *name, kj_reported *r
     kj_times *times = kj_trace_launch(ctx, name, dispatch->call.values, stream);
     *w = (launch_work){.work = {.done = launch_done, .times = times},
                        .dispatch = dispatch,
-                       .reported = ctx->ops->host_memory ? reported : NULL,
+                       .reported = kj_report_rides(reported) ? reported : NULL,
                        .halt = halt,
                        .stream = stream};
     kj_dispatch_hold(dispatch);
     kj_halt_hold(halt);
     call.halt = kj_stream_halt(stream, halt);
+    kj_report_goes(w->reported);
     status = ctx->ops->launch(ctx->dev, stream->queue, &call, &w->work, NULL, &why);
     if (status != KJIT_OK) {
+        kj_report_stays(w->reported);
         kj_halt_drop(halt);
         kj_dispatch_drop(dispatch);
         free(w);
@@ -293,6 +299,7 @@ kjit_status kj_launch_now(kj_binding *b, const kj_ready *ready, const kj_staging
     if (!call.values)
         return kj_no_memory(b->kernel->mod->ctx);
     call.nslots = pack(b, ready->variant, staged, reported, call.values);
+    kj_report_ride(reported, &call);
     call.halt = kj_halt_word_of(halt);
     return submit_watched(&(flight){
         .mod = b->kernel->mod, .variant = ready->variant, .call = &call, .label = b->label});

@@ -123,9 +123,9 @@ static kjit_status run_with(kj_binding *b, const kj_ready *ready, const kj_stagi
         status = kj_report_begin(b->kernel->mod, ready->variant, stream, halt, &reported);
     if (status != KJIT_OK)
         return status;
+    bool rides = kj_report_rides(reported);
     status = dispatch_bound(b, ready, staged, reported, halt, stream);
-    /* A queued launch on the host has the report, and may have ended already. */
-    bool gone = stream && status == KJIT_OK && b->kernel->mod->ctx->ops->host_memory;
+    bool gone = rides && stream && status == KJIT_OK; /* it may have ended already */
     return reported && !gone ? kj_report_end(reported, status) : status;
 }
 

@@ -88,8 +88,15 @@ static inline bool kj_is_reported(const kjit_context *ctx, const kj_kernel_info 
     return kernel->nsites > 0 || (kernel->polls && !ctx->ops->host_memory);
 }
 uint64_t kj_report_address(const kj_reported *r); /* for the launch's last slot */
-/* The launch ended so, or with a stream was queued. Takes the report over; but of a launch queued
- * on a device with host_memory, whose work delivers and frees it. */
+/* Has the call bring it back, where a launch does that: r or NULL. */
+void kj_report_ride(const kj_reported *r, kj_launch_call *call);
+/* Does the work of a queued launch deliver and free it? */
+bool kj_report_rides(const kj_reported *r);
+/* Around such a launch: it is put into the stream; it was not; it has ended, which the stream is told. Takes r over. */
+void kj_report_goes(kj_reported *r);
+void kj_report_stays(kj_reported *r);
+void kj_report_comes(kj_reported *r, kj_work *work, kjit_status status);
+/* The launch ended so, or with a stream was queued. Takes the report over, but of a queued launch whose work does. */
 kjit_status kj_report_end(kj_reported *r, kjit_status status);
 /* What was printed, to the context: KJIT_LIMIT where that is more than it takes. */
 kjit_status kj_report_deliver(kj_reported *r, kj_failure *why);

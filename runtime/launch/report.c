@@ -3,8 +3,10 @@
  * the launch's failure.
  *
  * A launch has memory of its own for that (kj_report). On a device that does not work on the host's
- * memory it is copied there before the launch and back behind it, in the launch's stream. Lines
- * wait in the context (core/print.c) until a call that waits for work hands them out. */
+ * memory that is a slot, which is as a launch wants it until one fails, and comes back with the
+ * launch. For a kernel that prints it is copied to the device before the launch and back behind it,
+ * in the launch's stream. Lines wait in the context (core/print.c) until a call that waits for work
+ * hands them out. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,11 +17,20 @@ struct kj_reported {
     kjit_module *mod;
     const kj_variant *variant;
     kjit_stream *stream;
+    kj_slot *slot;            /* or NULL, and then: */
     kj_buffer *host, *device; /* device: NULL where that is the host's memory */
     kj_returning returning;   /* of the stream */
+    bool goes;                /* it is in the stream's list */
     kj_halt *halt;            /* or NULL */
     uint64_t run;             /* the run block that launched, or 0 */
 };
+
+_Static_assert(sizeof(kj_report) <= KJ_SLOT_BYTES, "a slot takes a report without lines");
+
+static kj_report *report_of(const kj_reported *r)
+{
+    return r->slot ? r->slot->host : r->host->data;
+}
 
 /* ---- Lines ---- */
 
@@ -87,7 +98,7 @@ static uint64_t bytes_of(const kj_report *report)
 /* Until there are more than `most` bytes: a record may stand for a long text. */
 static void put_lines(const kj_reported *r, uint64_t most, kj_text *t)
 {
-    const kj_report *report = r->host->data;
+    const kj_report *report = report_of(r);
     const kj_kernel_info *k = r->variant->kernel;
     const uint64_t *end = report->words + bytes_of(report) / sizeof *report->words;
     size_t n = find_lines(k, report->words, end, NULL);
@@ -149,6 +160,8 @@ void kj_report_free(kj_reported *r)
 {
     if (!r)
         return;
+    if (r->slot)
+        kj_slot_give(r->mod->ctx, r->slot);
     if (r->device)
         kj_buffer_drop(r->device);
     if (r->host)
@@ -203,10 +216,47 @@ static kjit_status send(kj_reported *r, size_t size)
     return kj_transfer_submit(&t, r->device, r->host, r->stream);
 }
 
+/* As it is before a launch. */
+static void clear(kj_report *report, const kj_halt *halt)
+{
+    memset(report, 0, sizeof *report);
+    report->end = UINT64_MAX;
+    report->halt = kj_halt_address(halt);
+}
+
+/* A slot for what fits into it, with both sides as they are before a launch; where the launch is one that can be
+ * ended, it takes them along. */
+static kjit_status begin_in_slot(kj_reported *r)
+{
+    kjit_context *ctx = r->mod->ctx;
+    kj_failure why;
+    r->slot = kj_slot_take(ctx);
+    if (!r->slot || (r->slot->ready && !r->halt))
+        return KJIT_OK;
+    clear(r->slot->host, r->halt);
+    if (r->halt)
+        return KJIT_OK;
+    kj_transfer t = transfer((void *)r->slot->device, KJIT_DEVICE, r->slot->host, KJIT_PINNED,
+                             sizeof(kj_report));
+    kjit_status status = ctx->ops->copy(ctx->dev, NULL, &t, NULL, &why);
+    return status == KJIT_OK ? status : kj_fail_why(ctx, status, &why);
+}
+
+static kjit_status begin_in_memory(kj_reported *r)
+{
+    kjit_context *ctx = r->mod->ctx;
+    size_t size = sizeof(kj_report) + (r->variant->kernel->prints ? KJ_PRINT_BYTES : 0);
+    kjit_status status = new_memory(ctx, KJIT_HOST, size, &r->host);
+    if (status != KJIT_OK)
+        return status;
+    clear(r->host->data, r->halt);
+    return ctx->ops->host_memory ? KJIT_OK : send(r, size);
+}
+
 kjit_status kj_report_begin(kjit_module *mod, const kj_variant *variant, kjit_stream *stream,
                             kj_halt *halt, kj_reported **out)
 {
-    size_t size = sizeof(kj_report) + (variant->kernel->prints ? KJ_PRINT_BYTES : 0);
+    kjit_status status = KJIT_OK;
     kj_reported *r = calloc(1, sizeof *r);
     if (!r)
         return kj_no_memory(mod->ctx);
@@ -217,15 +267,10 @@ kjit_status kj_report_begin(kjit_module *mod, const kj_variant *variant, kjit_st
     kj_halt_hold(halt);
     r->run = kj_print_run(mod->ctx);
     kj_module_hold(mod);
-    kjit_status status = new_memory(mod->ctx, KJIT_HOST, size, &r->host);
-    if (status == KJIT_OK) {
-        kj_report *report = r->host->data;
-        memset(report, 0, sizeof *report);
-        report->end = UINT64_MAX;
-        report->halt = kj_halt_address(halt);
-        if (!mod->ctx->ops->host_memory)
-            status = send(r, size);
-    }
+    if (!variant->kernel->prints && !mod->ctx->ops->host_memory)
+        status = begin_in_slot(r);
+    if (status == KJIT_OK && !r->slot)
+        status = begin_in_memory(r);
     if (status == KJIT_OK)
         *out = r;
     else
@@ -235,25 +280,83 @@ kjit_status kj_report_begin(kjit_module *mod, const kj_variant *variant, kjit_st
 
 uint64_t kj_report_address(const kj_reported *r)
 {
-    return (uintptr_t)(r->device ? r->device : r->host)->data;
+    return r->slot ? r->slot->device : (uintptr_t)(r->device ? r->device : r->host)->data;
+}
+
+void kj_report_ride(const kj_reported *r, kj_launch_call *call)
+{
+    if (!r || !r->slot)
+        return;
+    uintptr_t device = r->slot->device;
+    call->back = (kj_hop){r->slot->host, device, sizeof(kj_report)};
+    if (!r->halt)
+        return;
+    uint32_t *halt = (uint32_t *)(uintptr_t)kj_halt_word_of(r->halt).halt;
+    call->there[0] = call->back;
+    call->there[1] = (kj_hop){halt, device + offsetof(kj_report, near_halt), sizeof *halt};
+}
+
+bool kj_report_rides(const kj_reported *r)
+{
+    return r && (r->slot || r->mod->ctx->ops->host_memory);
 }
 
 /* ---- From a device with memory of its own ---- */
 
-static void come_back(kj_work *work, kjit_status status, const kj_host_fault *fault)
+/* What the launch came to, its slot as it was before it or not. */
+static bool has_failed(kj_reported *r, kjit_status status)
 {
-    (void)fault;
-    kj_reported *r = (kj_reported *)work;
-    const kj_report *report = r->host->data;
-    kj_stream_report_comes(r->stream, &r->returning);
-    if (status == KJIT_OK && kj_has_failed(&report->fault))
-        kj_stream_failed(r->stream, kj_fault_status(&report->fault),
-                         kj_fault_text(r->mod, r->variant->kernel, &report->fault));
+    bool failed = status == KJIT_OK && kj_has_failed(&report_of(r)->fault);
+    if (r->slot)
+        r->slot->ready = status == KJIT_OK && !failed && !r->halt;
+    return failed;
+}
+
+static void fail_stream(const kj_reported *r)
+{
+    const kj_host_fault *fault = &report_of(r)->fault;
+    kj_stream_failed(r->stream, kj_fault_status(fault),
+                     kj_fault_text(r->mod, r->variant->kernel, fault));
+}
+
+static kjit_status fail_call(const kj_reported *r)
+{
+    const kj_host_fault *fault = &report_of(r)->fault;
+    return kj_fail_fault(r->mod, kj_fault_status(fault),
+                         kj_fault_text(r->mod, r->variant->kernel, fault));
+}
+
+void kj_report_goes(kj_reported *r)
+{
+    if (!r || r->mod->ctx->ops->host_memory)
+        return;
+    r->goes = true;
+    r->returning.report = report_of(r);
+    kj_stream_report_goes(r->stream, &r->returning);
+}
+
+void kj_report_stays(kj_reported *r)
+{
+    if (r && r->goes)
+        kj_stream_report_comes(r->stream, &r->returning);
+}
+
+void kj_report_comes(kj_reported *r, kj_work *work, kjit_status status)
+{
+    kj_report_stays(r);
+    if (has_failed(r, status))
+        fail_stream(r);
     else
         kj_stream_ended(r->stream, work, status);
     if (status == KJIT_OK)
         kj_report_deliver_in(r, r->stream);
     kj_report_free(r);
+}
+
+static void come_back(kj_work *work, kjit_status status, const kj_host_fault *fault)
+{
+    (void)fault;
+    kj_report_comes((kj_reported *)work, work, status);
 }
 
 /* The kernel is on its way, so that the launch has not failed: without memory for a copy in the
@@ -278,14 +381,13 @@ static kjit_status fetch_later(kj_reported *r)
     kj_transfer t = back(r, 0, r->host->size);
     r->work.done = come_back;
     kjit_stream *stream = r->stream;
-    r->returning.report = r->host->data;
-    kj_stream_report_goes(r->stream, &r->returning);
+    kj_report_goes(r);
     kjit_status status = ctx->ops->copy(ctx->dev, stream->queue, &t, &r->work, &why);
     if (status == KJIT_NO_MEMORY)
         return fetch_at_once(r);
     if (status != KJIT_OK) {
         ctx->ops->wait(ctx->dev, stream->queue); /* for the kernel, which writes to the report */
-        kj_stream_report_comes(stream, &r->returning);
+        kj_report_stays(r);
         kj_report_free(r);
     }
     return kj_stream_submitted(ctx, stream, NULL, status, &why);
@@ -302,9 +404,8 @@ static kjit_status fetch(kj_reported *r)
         status = kj_transfer_submit(&t, r->host, r->device, NULL);
     }
     kjit_status printed = status == KJIT_OK ? kj_report_deliver(r, &why) : KJIT_OK;
-    if (status == KJIT_OK && kj_has_failed(&report->fault))
-        status = kj_fail_fault(r->mod, kj_fault_status(&report->fault),
-                               kj_fault_text(r->mod, r->variant->kernel, &report->fault));
+    if (has_failed(r, status))
+        status = fail_call(r);
     else if (printed != KJIT_OK)
         status = kj_fail_why(r->mod->ctx, printed, &why);
     kj_report_free(r);
@@ -317,7 +418,9 @@ kjit_status kj_report_end(kj_reported *r, kjit_status status)
         return r->stream ? fetch_later(r) : fetch(r);
     kjit_status printed = KJIT_OK;
     kj_failure why;
-    if (!r->device && !r->stream)
+    if (r->slot && has_failed(r, status))
+        status = fail_call(r);
+    else if (!r->device && !r->stream)
         printed = kj_report_deliver(r, &why);
     if (status == KJIT_OK && printed != KJIT_OK)
         status = kj_fail_why(r->mod->ctx, printed, &why);

@@ -78,11 +78,25 @@ static kj_cu_result reset(kj_device *dev, kj_cu_stream stream, kj_cuda_counter *
     return result;
 }
 
+static kj_cu_result go(kj_device *dev, kj_cu_stream stream, const kj_hop *hop)
+{
+    return hop->size == 0 ? KJ_CU_SUCCESS
+                          : dev->cu->MemcpyHtoDAsync(hop->device, hop->host, hop->size, stream);
+}
+
+static kj_cu_result come(kj_device *dev, kj_cu_stream stream, const kj_hop *hop)
+{
+    return hop->size == 0 ? KJ_CU_SUCCESS
+                          : dev->cu->MemcpyDtoHAsync(hop->host, hop->device, hop->size, stream);
+}
+
 kj_cu_result kj_cuda_put(kj_device *dev, kj_cu_stream stream, kj_cuda_counter *counter,
                          const kj_launch_call *call)
 {
     const kj_exec *exec = call->exec;
     kj_cu_result result = exec->grid_sync ? reset(dev, stream, counter, exec) : KJ_CU_SUCCESS;
+    for (int i = 0; i < 2 && result == KJ_CU_SUCCESS; i++)
+        result = go(dev, stream, &call->there[i]);
     if (result != KJ_CU_SUCCESS)
         return result;
     kj_room room;
@@ -93,7 +107,7 @@ kj_cu_result kj_cuda_put(kj_device *dev, kj_cu_stream stream, kj_cuda_counter *c
                                                     : &call->values->slots[exec->args[i]];
     result = params ? launch(dev, stream, call, params) : KJ_CU_OUT_OF_MEMORY;
     kj_room_end(&room);
-    return result;
+    return result == KJ_CU_SUCCESS ? come(dev, stream, &call->back) : result;
 }
 
 /* Into the stream of calls without a queue, whose counter is every thread's. */
