@@ -54,12 +54,17 @@ static kj_mask is_inside(kj_lower *lo, kj_tile index, kj_tile extent)
 
 /* Ends the launch where an index is outside, before anything is accessed. Threads whose indices are a
  * prefix of the gang's, as behind a guard, are compared by their numbers. */
-static void lower_check(kj_lower *lo, const kj_index_check *c, kj_tile index, kj_mask m)
+static void lower_check(kj_lower *lo, const kj_index_check *c, kj_tile *at, kj_mask m)
 {
     kj_tile extent = kj_lower_expr(lo, c->extent, m);
+    kj_tile index = c->index ? kj_lower_expr(lo, c->index, m) : at[c->axis];
     if (kj_is_natural(index) && (int64_t)index.bounds.most < extent.bounds.least)
         return;
     kj_mask inside = is_inside(lo, index, extent);
+    if (lo->hoisted && lo->hoisted->notes) {
+        at[c->axis] = kj_note_outside(lo, index, kj_mask_within(lo, m, inside));
+        return;
+    }
     LLVMBasicBlockRef outside = kj_new_block(lo, "outside"), on = kj_new_block(lo, "inside");
     LLVMBuildCondBr(lo->b, kj_mask_within(lo, m, inside), on, outside);
     LLVMPositionBuilderAtEnd(lo->b, outside);
@@ -68,11 +73,11 @@ static void lower_check(kj_lower *lo, const kj_index_check *c, kj_tile index, kj
     LLVMPositionBuilderAtEnd(lo->b, on);
 }
 
-static void lower_checks(kj_lower *lo, const kj_tarray *a, const kj_tile *at, kj_mask m)
+static void lower_checks(kj_lower *lo, const kj_tarray *a, kj_tile *at, kj_mask m)
 {
     for (const kj_index_check *c = a->checks; c; c = c->next)
         if (!kj_is_hoisted(lo, c))
-            lower_check(lo, c, c->index ? kj_lower_expr(lo, c->index, m) : at[c->axis], m);
+            lower_check(lo, c, at, m);
 }
 
 /* The element's distance from the root's first, in elements. Where 32 bits hold it, vectors of it

@@ -63,6 +63,13 @@ enum { KJ_MOST_HOISTED = 8 };
 typedef struct kj_hoisted {
     const kj_index_check *checks[KJ_MOST_HOISTED];
     int n;
+    /* The other checks, where the loop notes that one failed, and may be run again with its variables as before. */
+    bool notes;
+    const kj_index_check *noted[KJ_MOST_HOISTED];
+    const kj_var *vars[KJ_MOST_HOISTED];
+    kj_tile before[KJ_MOST_HOISTED];
+    int nnoted, nvars;
+    LLVMValueRef outside; /* whether one has: an i1 in memory */
 } kj_hoisted;
 
 /* Are there some, in a for loop of which there may be two? */
@@ -71,6 +78,11 @@ bool kj_hoist(const kj_lower *lo, const kj_tstmt *s, kj_hoisted *out);
 kj_mask kj_hoisted_inside(kj_lower *lo, const kj_hoisted *h, kj_tile start, kj_tile stop,
                           kj_mask m);
 bool kj_is_hoisted(const kj_lower *lo, const kj_index_check *c);
+/* Around the loop that is run where they do. It goes to `again` where one of the others failed. */
+void kj_hoisted_begin(kj_lower *lo, kj_hoisted *h);
+void kj_hoisted_end(kj_lower *lo, const kj_hoisted *h, LLVMBasicBlockRef again, kj_mask m);
+/* In it: notes an index that is outside; returns it, or 0. */
+kj_tile kj_note_outside(kj_lower *lo, kj_tile index, LLVMValueRef inside);
 
 /* ---- strip.c ---- */
 
@@ -85,6 +97,8 @@ kj_tile kj_lower_strips(kj_lower *lo, const kj_tstmt *s, const kj_range *range, 
  * both meet; NULL: it never can. */
 LLVMBasicBlockRef kj_lower_strips_apart(kj_lower *lo, const kj_tstmt *s, const kj_range *range,
                                         kj_mask m);
+/* Likewise four turns at a time, of a GPU's thread (fours.c). */
+kj_tile kj_lower_fours(kj_lower *lo, const kj_tstmt *s, const kj_range *range, kj_mask m);
 /* In lo->strip: is it a load that was made already? Then *out is what it gave. */
 bool kj_strip_loaded(kj_lower *lo, kj_texpr *const *index, kj_tile *out);
 /* Is it a store that waits for the strip's end? Then the value is computed and kept. */

@@ -1,6 +1,10 @@
 /* Checks of indices in front of loops: of x[k] in a loop over k it is enough to look at the first k and the last,
  * and where both are inside, the turns look at nothing. Where they are not, or some thread's are not, the loop
- * runs that looks in each turn, and tells the first that fails. */
+ * runs that looks in each turn, and tells the first that fails.
+ *
+ * And behind them, on a GPU: of x[col[k]] in a loop that only computes, a turn notes that an index was outside and goes
+ * on with element 0. A branch there would keep the loads of several turns from being under way together. If one was
+ * outside, the variables are as they were, and the loop that looks runs. */
 #include "lower/gang/gang.h"
 
 enum { HEAVIEST = 40 }; /* statements of a loop that there are two of */
@@ -8,13 +12,23 @@ enum { HEAVIEST = 40 }; /* statements of a loop that there are two of */
 typedef struct search {
     const kj_tstmt *loop;
     kj_hoisted *out;
-    bool refused;
+    bool refused, acts;
 } search;
 
 /* Is it a number of the launch, or of an array that does not change in the loop? */
 static bool is_lasting(const kj_texpr *e)
 {
     return e->kind == KJ_TE_CONST || (e->kind == KJ_TE_DIM && e->u.dim.array->param >= 0);
+}
+
+/* A check whose index is looked at in the turn. */
+static void note(search *f, const kj_index_check *c)
+{
+    kj_hoisted *h = f->out;
+    if (c->index || !is_lasting(c->extent) || h->nnoted == KJ_MOST_HOISTED)
+        f->acts = true;
+    else
+        h->noted[h->nnoted++] = c;
 }
 
 static void take(search *f, const kj_tarray *a, kj_texpr *const *index)
@@ -26,25 +40,49 @@ static void take(search *f, const kj_tarray *a, kj_texpr *const *index)
         bool counts = i->kind == KJ_TE_VAR && i->u.var == v && is_lasting(c->extent);
         if (counts && f->out->n < KJ_MOST_HOISTED)
             f->out->checks[f->out->n++] = c;
+        else
+            note(f, c);
     }
+}
+
+static void assign(search *f, const kj_var *v)
+{
+    kj_hoisted *h = f->out;
+    for (int i = 0; i < h->nvars; i++)
+        if (h->vars[i] == v)
+            return;
+    if (h->nvars == KJ_MOST_HOISTED)
+        f->acts = true;
+    else
+        h->vars[h->nvars++] = v;
+}
+
+static void visit_stmt(search *f, const kj_tstmt *s)
+{
+    f->refused |= s->kind == KJ_TS_FOR || s->kind == KJ_TS_WHILE || s->kind == KJ_TS_BARRIER ||
+                  s->kind == KJ_TS_LAUNCH;
+    f->acts |= s->kind != KJ_TS_DECL && s->kind != KJ_TS_ASSIGN && s->kind != KJ_TS_IF;
+    if (s->kind == KJ_TS_STORE)
+        take(f, s->u.store.array, s->u.store.index);
+    if (s->kind == KJ_TS_ASSIGN)
+        assign(f, s->u.assign.var);
 }
 
 /* Threads that wait for each other are in one loop. */
 static bool visit(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 {
     search *f = ctx;
+    f->acts |= e && e->checked;
     if (!e) {
-        f->refused |= s->kind == KJ_TS_FOR || s->kind == KJ_TS_WHILE || s->kind == KJ_TS_BARRIER ||
-                      s->kind == KJ_TS_LAUNCH;
-        if (s->kind == KJ_TS_STORE)
-            take(f, s->u.store.array, s->u.store.index);
+        visit_stmt(f, s);
     } else if (e->kind == KJ_TE_LOAD) {
         take(f, e->u.load.array, e->u.load.index);
     } else if (e->kind == KJ_TE_ATOMIC) {
         f->refused = true;
     } else if (e->kind == KJ_TE_CALL) {
-        f->refused |= kj_builtins[e->u.call.id].how == KJ_HOW_WARP ||
-                      kj_builtins[e->u.call.id].how == KJ_HOW_FENCE;
+        kj_how how = kj_builtins[e->u.call.id].how;
+        f->refused |= how == KJ_HOW_WARP || how == KJ_HOW_FENCE;
+        f->acts |= how == KJ_HOW_RANDOM || how == KJ_HOW_ATOMIC;
     }
     return !f->refused;
 }
@@ -53,12 +91,15 @@ bool kj_hoist(const kj_lower *lo, const kj_tstmt *s, kj_hoisted *out)
 {
     search f = {.loop = s, .out = out};
     const kj_texpr *step = s->u.for_.step;
-    out->n = 0;
+    *out = (kj_hoisted){.n = 0};
     if (lo->hoisted || step->kind != KJ_TE_CONST || step->u.value.i < 1 ||
         (s->divergence & KJ_DEP_ATOMIC))
         return false;
     kj_walk(s->u.for_.body, NULL, visit, &f);
-    return !f.refused && out->n > 0 && kj_cost(s->u.for_.body, NULL, HEAVIEST) <= HEAVIEST;
+    out->notes = out->nnoted > 0 && !f.acts && lo->target->narrows && !lo->watch &&
+                 !kj_loses(s->u.for_.body, NULL, false) && !kj_waits(lo->arena, lo->kernel, s);
+    return !f.refused && (out->n > 0 || out->notes) &&
+           kj_cost(s->u.for_.body, NULL, HEAVIEST) <= HEAVIEST;
 }
 
 /* start >= 0 and stop <= extent; and what has no turn touches nothing. */
@@ -73,7 +114,49 @@ kj_mask kj_hoisted_inside(kj_lower *lo, const kj_hoisted *h, kj_tile start, kj_t
         kj_mask below = kj_mask_of(kj_tile_binary(lo, KJ_OP_LE, stop, extent));
         inside = kj_mask_and(lo, inside, below);
     }
+    for (int i = 0; h->notes && i < h->nnoted; i++) { /* there is an element 0 */
+        kj_tile extent = kj_lower_expr(lo, h->noted[i]->extent, m);
+        inside = kj_mask_and(lo, inside,
+                             kj_mask_of(kj_tile_binary(lo, KJ_OP_GT, extent, kj_tile_int(lo, 0))));
+    }
     return kj_mask_or(lo, inside, none);
+}
+
+void kj_hoisted_begin(kj_lower *lo, kj_hoisted *h)
+{
+    lo->hoisted = h;
+    if (!h->notes)
+        return;
+    h->outside = kj_alloca(lo, lo->i1, "outside");
+    LLVMBuildStore(lo->b, LLVMConstInt(lo->i1, 0, false), h->outside);
+    for (int i = 0; i < h->nvars; i++)
+        if (lo->slots[h->vars[i]->id].at[0])
+            h->before[i] = kj_slot_read(lo, h->vars[i]);
+}
+
+void kj_hoisted_end(kj_lower *lo, const kj_hoisted *h, LLVMBasicBlockRef again, kj_mask m)
+{
+    lo->hoisted = NULL;
+    if (!h->notes)
+        return;
+    LLVMBasicBlockRef back = kj_new_block(lo, "back"), on = kj_new_block(lo, "on");
+    LLVMBuildCondBr(lo->b, LLVMBuildLoad2(lo->b, lo->i1, h->outside, ""), back, on);
+    LLVMPositionBuilderAtEnd(lo->b, back);
+    for (int i = 0; i < h->nvars; i++)
+        if (h->before[i].rows > 0)
+            kj_slot_write(lo, h->vars[i], h->before[i], m);
+    LLVMBuildBr(lo->b, again);
+    LLVMPositionBuilderAtEnd(lo->b, on);
+}
+
+kj_tile kj_note_outside(kj_lower *lo, kj_tile index, LLVMValueRef inside)
+{
+    LLVMValueRef at = lo->hoisted->outside, so_far = LLVMBuildLoad2(lo->b, lo->i1, at, "");
+    LLVMBuildStore(lo->b, LLVMBuildOr(lo->b, so_far, LLVMBuildNot(lo->b, inside, ""), ""), at);
+    index.v[0] =
+        LLVMBuildSelect(lo->b, inside, index.v[0], LLVMConstNull(LLVMTypeOf(index.v[0])), "");
+    kj_bound(&index, 0, INT64_MAX);
+    return index;
 }
 
 bool kj_is_hoisted(const kj_lower *lo, const kj_index_check *c)

@@ -176,6 +176,7 @@ typedef struct loop {
     int unrolls;           /* lo->unrolls in front of it */
     const kj_tstmt *waits; /* lo->waits, likewise */
     kj_ahead *ahead;       /* and lo->ahead */
+    bool few;              /* it has three turns at most */
     kj_counter *counters;
 } loop;
 
@@ -278,7 +279,10 @@ static kj_mask loop_close(kj_lower *lo, loop *l)
                                l->exit.done);
     else
         back = LLVMBuildBr(lo->b, l->head);
-    unroll_some(lo, l, back);
+    if (l->few)
+        kj_loop_hint(lo, back, "llvm.loop.unroll.disable", 0);
+    else
+        unroll_some(lo, l, back);
     kj_counters_close(lo, l->counters);
     lo->waits = l->waits;
     lo->ahead = l->ahead;
@@ -431,10 +435,14 @@ static kj_mask lower_turns(kj_lower *lo, const kj_tstmt *s, kj_tile start, kj_ti
     else
         striped = kj_lower_strips_apart(lo, s, &(kj_range){start, stop, step}, m);
     lo->twin |= striped != NULL; /* what is left is seldom run */
+    LLVMValueRef whole = start.v[0];
+    start = kj_lower_fours(lo, s, &(kj_range){start, stop, step}, m);
+    bool few = start.v[0] != whole; /* what four turns at a time have left */
     counter c = counter_new(lo, start, stop, step, v->name);
     kj_ahead *ahead = kj_ahead_for(lo, s, stop, step);
     loop l;
     loop_open(lo, &l, s, m);
+    l.few = few;
     kj_tile i = counter_read(lo, &c);
     kj_mask live = loop_enter(lo, &l, loop_live(lo, &l), kj_in_range(lo, i, stop, step));
     kj_slot *slot = &lo->slots[v->id];
@@ -469,9 +477,9 @@ static kj_mask lower_for(kj_lower *lo, const kj_tstmt *s, kj_mask m)
                       done = kj_new_block(lo, "done");
     kj_mask ok = kj_hoisted_inside(lo, &hoisted, start, stop, m);
     branch(lo, kj_mask_within(lo, m, ok), inside, some);
-    lo->hoisted = &hoisted;
+    kj_hoisted_begin(lo, &hoisted);
     lower_turns(lo, s, start, stop, step, m);
-    lo->hoisted = NULL;
+    kj_hoisted_end(lo, &hoisted, some, m);
     fall_into(lo, done);
     LLVMPositionBuilderAtEnd(lo->b, some);
     lower_turns(lo, s, start, stop, step, m);

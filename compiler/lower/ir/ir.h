@@ -177,26 +177,26 @@ struct kj_lower {
     kj_slot *slots;       /* by variable id; of this gang's code */
     LLVMValueRef *locals; /* storage of local arrays that one region uses, by root id */
     kj_exit *exits;
-    kj_waiting *parts;                /* stores that wait for others; or NULL */
-    bool twin;                        /* inside one of two copies of a statement */
-    const struct kj_hoisted *hoisted; /* checks that a loop around has made already; or NULL */
-    kj_strip *strip;                  /* the loop around that goes by strips; or NULL */
-    kj_ahead *ahead;                  /* the loop around that fetches ahead; or NULL */
-    LLVMValueRef *strip_rooms;        /* its memory; NULL: there was none yet */
-    int strips;                       /* such loops so far */
-    bool masks_cost;                  /* masked accesses are slower than plain ones */
-    bool ftz;              /* f32 instructions of a GPU take subnormal numbers for zeros */
-    bool f16c;             /* the CPU converts f16 */
-    bool no_fma;           /* it has no fused multiply-adds */
-    int sm;                /* the GPU's generation: 75, 90 */
-    bool rolled;           /* loops stay loops, whatever @unroll says */
-    const kj_tstmt *waits; /* the loop around that waits by loads; or NULL */
-    int unrolls;           /* loops that LLVM unrolls for @unroll, so far */
-    int divisions;         /* of vectors of 64 bits, so far */
-    int branching;         /* gathers and scatters that LLVM makes branches of, so far */
-    int uncertain;         /* rows whose lanes are looked at, so far */
-    int choices;           /* rows whose elements are chosen among a few, so far */
-    int running;           /* rows accessed a running lane after the other, so far */
+    kj_waiting *parts;          /* stores that wait for others; or NULL */
+    bool twin;                  /* inside one of two copies of a statement */
+    struct kj_hoisted *hoisted; /* checks that a loop around has made already; or NULL */
+    kj_strip *strip;            /* the loop around that goes by strips; or NULL */
+    kj_ahead *ahead;            /* the loop around that fetches ahead; or NULL */
+    LLVMValueRef *strip_rooms;  /* its memory; NULL: there was none yet */
+    int strips;                 /* such loops so far */
+    bool masks_cost;            /* masked accesses are slower than plain ones */
+    bool ftz;                   /* f32 instructions of a GPU take subnormal numbers for zeros */
+    bool f16c;                  /* the CPU converts f16 */
+    bool no_fma;                /* it has no fused multiply-adds */
+    int sm;                     /* the GPU's generation: 75, 90 */
+    bool rolled;                /* loops stay loops, whatever @unroll says */
+    const kj_tstmt *waits;      /* the loop around that waits by loads; or NULL */
+    int unrolls;                /* loops that LLVM unrolls for @unroll, so far */
+    int divisions;              /* of vectors of 64 bits, so far */
+    int branching;              /* gathers and scatters that LLVM makes branches of, so far */
+    int uncertain;              /* rows whose lanes are looked at, so far */
+    int choices;                /* rows whose elements are chosen among a few, so far */
+    int running;                /* rows accessed a running lane after the other, so far */
 
     /* the block */
     int vector;                /* f32 in a vector register */
