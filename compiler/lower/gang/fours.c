@@ -42,7 +42,7 @@ static bool is_worth_it(kj_lower *lo, const kj_tstmt *s, const kj_range *range)
 
 static LLVMValueRef word_of(kj_lower *lo, kj_tile t)
 {
-    return kj_tile_convert(lo, kj_tile_wide(lo, t), KJ_I64).v[0];
+    return kj_tile_wide(lo, kj_tile_convert(lo, t, KJ_I64)).v[0];
 }
 
 /* What the variable may be; with `beyond` also behind the last value. */
