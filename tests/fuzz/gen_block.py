@@ -14,9 +14,14 @@ from gen_kernel import KernelGen, random_plan
 from gen_library import BlockLibrary
 from gen_warp import Warps
 from scalars import FLOATS, INTS, REALS
-from tree import Arr, Expr, Function, Stmt, Var, Vec
+from tree import Arr, Expr, Function, Rec, Stmt, Var, Vec, has_packed
 
 ATOMIC_TYPES = ("i32", "u32", "i64", "u64")
+
+
+def in_many_bytes(t):
+    """Is it a record of which so much is accessed byte by byte that its code takes long to compile?"""
+    return isinstance(t, Rec) and t.slots > 12 and (t.packed or has_packed(t))
 
 
 class BlockGen(BlockLibrary, Warps, KernelGen):
@@ -109,7 +114,7 @@ class BlockGen(BlockLibrary, Warps, KernelGen):
         else:
             shape, low, high = [self.thread_count()], [least], [most]
         size_bound = math.prod(high) * (scalars.BITS.get(t, 128) if isinstance(t, str) else 32 * t.slots) // 8
-        if size_bound > 6000 or len(self.phased) > 4:
+        if size_bound > 6000 or len(self.phased) > 4 or in_many_bytes(t):
             return None
         v = self.new(Arr(t, len(shape)), "sh", role=None, least=tuple(low), most=tuple(high), own=own, write=True)
         v.facts["strides"] = r.chance(20)

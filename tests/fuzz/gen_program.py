@@ -57,7 +57,7 @@ def palette_of(r, records):
 def make_record(r, number, earlier):
     """Of many scalars, each of several bytes, none is packed: code for one that is read as a whole would be large."""
     fields, packed = [], r.chance(45)
-    earlier = [x for x in earlier if not packed or x.slots <= MANY]
+    earlier = [x for x in earlier if x.slots <= (16 if packed else MANY)]
     for field in r.shuffled(FIELD_NAMES)[:r.between(1, 4)]:
         kind = r.below(10)
         t = r.pick(REALS + ("bool",))
