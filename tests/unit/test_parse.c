@@ -246,7 +246,7 @@ static void depth_is_limited(void **state)
     } cases[] = {
         {"const X = ", "(", "1", ")", 900},
         {"const X = ", "[", "1", "]", 900},
-        {"const X = ", "-", "1", "", 900},
+        {"const X = ", "- ", "1", "", 900},
         {"const X = ", "not ", "x", "", 900},
         {"const X = ", "", "1", "+1", 900},
         {"const X = ", "", "a", "[0]", 900},
