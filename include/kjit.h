@@ -1273,7 +1273,8 @@ KJIT_API int kjit_builtin(int i, kjit_builtin_info *out);
  * Both are of so many bytes, without a NUL behind them, and stay. */
 typedef struct kjit_word_info {
     char name[48];
-    const char *group; /* "declaration", "statement", "operator", "value", "type", "attribute", "std" */
+    const char
+        *group; /* "declaration", "statement", "operator", "value", "type", "attribute", "std" */
     const char *form, *text;
     size_t form_size, text_size;
 } kjit_word_info;
