@@ -6,7 +6,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 /* The UTF-8 character at `text` (before `end`): its length, and its code in *code; one byte and
  * U+FFFD when invalid. */
@@ -43,6 +42,16 @@ static inline bool kj_is_control(uint32_t c)
 
 enum { KJ_PLAIN_MOST = 8 /* bytes of a character that is written out, with a NUL */ };
 
+/* A backslash, the letter, and so many digits of the number. */
+static inline void kj_escape(char out[KJ_PLAIN_MOST], char letter, unsigned code, int digits)
+{
+    out[0] = '\\';
+    out[1] = letter;
+    for (int i = 0; i < digits; i++)
+        out[2 + i] = "0123456789abcdef"[code >> 4 * (digits - 1 - i) & 15];
+    out[2 + digits] = '\0';
+}
+
 /* The character at `text` as it may be shown: its length, and in `out` what stands for it, nothing where that is
  * itself. */
 static inline size_t kj_shown_as(const char *text, const char *end, char out[KJ_PLAIN_MOST])
@@ -53,11 +62,11 @@ static inline size_t kj_shown_as(const char *text, const char *end, char out[KJ_
     unsigned byte = (unsigned char)*text;
     out[0] = '\0';
     if (code == '\n' || code == '\r')
-        snprintf(out, KJ_PLAIN_MOST, "\\%c", code == '\n' ? 'n' : 'r');
+        kj_escape(out, code == '\n' ? 'n' : 'r', 0, 0);
     else if (invalid || (n == 1 && kj_is_control(code)))
-        snprintf(out, KJ_PLAIN_MOST, "\\x%02x", byte);
+        kj_escape(out, 'x', byte, 2);
     else if (kj_is_control(code))
-        snprintf(out, KJ_PLAIN_MOST, "\\u%04x", (unsigned)(code & 0xffff));
+        kj_escape(out, 'u', code, 4);
     return n;
 }
 
