@@ -10,7 +10,7 @@
 
 #include "target/target.h"
 
-enum { WORD = 32, DEEPEST = 16 /* operands of operands */ };
+enum { WORD = 32, DEEPEST = 4 /* operands of operands, of which there may be two each */ };
 
 static bool is_wide(LLVMValueRef v)
 {

@@ -32,7 +32,8 @@ static bool is_worth_it(kj_lower *lo, const kj_tstmt *s, const kj_range *range)
     kj_turns turns;
     const kj_tstmt *body = s->u.for_.body;
     if (!lo->target->narrows || lo->rolled || lo->watch || kj_is_unit_step(range->step) ||
-        !kj_is_positive(range->step) || kj_bits(range->step) > 31 || kj_bits(range->stop) > 63 ||
+        !kj_is_positive(range->step) || kj_bits(range->step) > 31 || kj_bits(range->start) > 63 ||
+        kj_bits(range->stop) > 63 || /* all are compared as i64 */
         kj_known_turns(s, &turns) || kj_loses(body, NULL, false) ||
         kj_cost(body, NULL, HEAVIEST) > HEAVIEST || kj_waits(lo->arena, lo->kernel, s))
         return false;
