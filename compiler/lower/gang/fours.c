@@ -76,6 +76,14 @@ static void four_turns(kj_lower *lo, const kj_tstmt *s, const kj_range *range, L
     }
 }
 
+/* The greatest number that the variable may be in what counts it. */
+static int64_t top_of(kj_dtype type, bool narrow)
+{
+    int bits = kj_types[type].bits - (kj_is_signed(type) ? 1 : 0);
+    int64_t top = bits >= 63 ? INT64_MAX : ((int64_t)1 << bits) - 1;
+    return narrow && top > INT32_MAX ? INT32_MAX : top;
+}
+
 /* Is there a turn, and does no sum wrap around, also that of the step behind the last four? */
 static LLVMValueRef may_begin(kj_lower *lo, LLVMValueRef start, LLVMValueRef stop,
                               LLVMValueRef step, int64_t top)
@@ -96,7 +104,7 @@ kj_tile kj_lower_fours(kj_lower *lo, const kj_tstmt *s, const kj_range *range, k
     LLVMTypeRef word = narrow ? lo->i32 : lo->i64;
     LLVMValueRef start = word_of(lo, range->start), stop = word_of(lo, range->stop),
                  step = word_of(lo, range->step);
-    LLVMValueRef may = may_begin(lo, start, stop, step, narrow ? INT32_MAX : INT64_MAX);
+    LLVMValueRef may = may_begin(lo, start, stop, step, top_of(range->start.type, narrow));
     LLVMValueRef at = kj_alloca(lo, word, "first");
     LLVMBuildStore(lo->b, LLVMBuildTrunc(lo->b, start, word, ""), at);
     stop = LLVMBuildTrunc(lo->b, stop, word, "");
