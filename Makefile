@@ -336,7 +336,7 @@ $(BUILD)/gen/std.o: $(BUILD)/gen/std.s $(STD)
 $(BUILD)/obj/runtime/module/library.o: $(BUILD)/gen/std.inc
 
 # What compiled code depends on, as one number: the compiler's sources, its math library, LLVM's archives.
-IDENTITY_FILES = $(sort $(COMPILER) $(filter compiler/%,$(HEADERS)) $(wildcard compiler/*/*.def) grammar/knl.l grammar/knl.y) $(BUILD)/gen/mathlib.bin
+IDENTITY_FILES = $(sort $(COMPILER) $(filter compiler/%,$(HEADERS)) $(wildcard compiler/*/*.def compiler/*/*/*.def) grammar/knl.l grammar/knl.y) $(BUILD)/gen/mathlib.bin
 
 $(BUILD)/gen/identity.h: $(IDENTITY_FILES) $(BUILD)/flags
 	@{ cat $(IDENTITY_FILES); $(LLVM_CONFIG) --version --libdir --link-$(LLVM_LINK) --libs; \

@@ -274,8 +274,12 @@ void kj_undeclared_target(kj_sema *s, const char *name, kj_span span); /* of an 
 /* Of one that has several targets: are all of them names, and none declared? Told in one message. */
 bool kj_undeclared_targets(kj_sema *s, const kj_expr *targets);
 void kj_undeclared_type(kj_sema *s, const char *name, kj_span span);
-/* Hints at what a name of Python's, C's or CUDA's is here; false: it is none. */
+/* Hints at what a name of Python's, C's or CUDA's is here; false: it is none (elsewhere.c). */
 bool kj_hint_habit(kj_sema *s, kj_message *m, const char *name);
+/* Of a function as C and CUDA call it: sinf, __syncthreads, __expf, __popcll. */
+bool kj_hint_own_function(kj_sema *s, kj_message *m, const char *name);
+/* half, float32: where a value is wanted, a type is of no use. */
+bool kj_is_type_elsewhere(const char *name);
 /* a[:, None], a[np.newaxis] */
 bool kj_is_new_axis(const kj_expr *e);
 /* Hints at the function of std/ for what NumPy calls so (library.c); false: there is none. */

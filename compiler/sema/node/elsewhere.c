@@ -1,0 +1,112 @@
+/* Names of other languages and libraries, and what is written here: a name that is not declared in, a hint and a fix
+ * out. Members are in method.c, what std/ has in library.c. */
+#include <string.h>
+
+#include "sema/node/node.h"
+
+static const struct {
+    const char *name, *hint;
+} habits[] = {
+#define NAME(name, hint) {name, hint},
+#include "sema/node/elsewhere.def"
+#undef NAME
+};
+
+/* Families of names: how they begin. */
+static const struct {
+    const char *prefix, *hint;
+} families[] = {
+    {"atomic_", "atomics are written atomic.add(a, i, v), with array and index"},
+    {"xoroshiro128p_normal", "write random.normal(seed, i): number i of a seed"},
+    {"curand_normal", "write random.normal(seed, i): number i of a seed"},
+    {"xoroshiro128p_", "write random.uniform(seed, i): number i of a seed"},
+    {"curand", "write random.uniform(seed, i): number i of a seed"},
+};
+
+void kj_fix_name(kj_sema *s, kj_message *m, const char *words)
+{
+    const char *text = s->diag->source->text + m->span.begin;
+    uint32_t end = m->span.begin;
+    for (; end < m->span.end && (kj_is_word(*text) || *text == '.'); text++)
+        end++; /* of a type: before its [] */
+    size_t n = kj_is_digit(*words) ? strcspn(words, " ") : 0, dot;
+    while (kj_is_word(words[n]))
+        n++;
+    dot = n;
+    if (words[n] == '.' && *text != '.') /* a.b, where theirs has no part behind it */
+        for (n++; kj_is_word(words[n]);)
+            n++;
+    if (n > dot && strncmp(words, "random.", dot + 1) != 0)
+        return;
+    const char *rest = words + n, *close = strchr(rest, ')');
+    bool call = *rest == '(' && close && !close[1];
+    if (n > 0 && (!*rest || call || strncmp(rest, " or ", 4) == 0 || (*rest == '.' && n == dot)))
+        kj_fix(s->diag, m, (kj_span){m->span.begin, end}, "%.*s", (int)n, words);
+}
+
+/* float3, make_float3 */
+static bool hint_vector(kj_sema *s, kj_message *m, const char *name)
+{
+    bool made = strncmp(name, "make_", strlen("make_")) == 0;
+    const char *own = kj_vector_elsewhere(made ? name + strlen("make_") : name);
+    if (!own)
+        return false;
+    int parts = own[strlen(own) - 1] - '0';
+    const char *words = !made ? own
+                              : kj_arena_printf(s->diag->arena, "%s(x, y%s)", own,
+                                                parts == 2   ? ""
+                                                : parts == 3 ? ", z"
+                                                             : ", z, w");
+    kj_hint(s->diag, m, "write %s", words);
+    kj_fix_name(s, m, words);
+    return true;
+}
+
+bool kj_hint_habit(kj_sema *s, kj_message *m, const char *name)
+{
+    for (size_t i = 0; i < sizeof families / sizeof *families && !s->in_run; i++) {
+        if (strncmp(families[i].prefix, name, strlen(families[i].prefix)) == 0) {
+            kj_hint(s->diag, m, "%s", families[i].hint);
+            return true;
+        }
+    }
+    for (size_t i = 0; i < sizeof habits / sizeof *habits; i++) {
+        if (strcmp(habits[i].name, name) == 0) {
+            kj_hint(s->diag, m, "%s", habits[i].hint);
+            if (strncmp(habits[i].hint, "write ", strlen("write ")) == 0)
+                kj_fix_name(s, m, habits[i].hint + strlen("write "));
+            return true;
+        }
+    }
+    return kj_hint_library(s, m, name) || hint_vector(s, m, name);
+}
+
+bool kj_hint_own_function(kj_sema *s, kj_message *m, const char *name)
+{
+    const char *plain = name + (strncmp(name, "__", 2) == 0 ? 2 : 0);
+    size_t len = strlen(plain), without_f = len > 1 && plain[len - 1] == 'f' ? len - 1 : len;
+    size_t without_ll = len > 2 && strcmp(plain + len - 2, "ll") == 0 ? len - 2 : len;
+    for (int id = 0; id < KJ_NBUILTINS; id++) {
+        const char *own = kj_builtins[id].name;
+        size_t n = strlen(own);
+        bool called = strcmp(kj_builtins[id].group, "index") != 0;
+        bool math = strcmp(kj_builtins[id].group, "math") == 0;
+        bool bits = kj_builtin_is_of_bits((kj_builtin)id);
+        if (called && (n == len || (n == without_f && math) || (n == without_ll && bits)) &&
+            strncmp(own, plain, n) == 0) {
+            kj_hint(s->diag, m, "write %s%s", own, kj_call_words((kj_builtin)id));
+            kj_fix_name(s, m, own);
+            return true;
+        }
+    }
+    return false;
+}
+
+bool kj_is_type_elsewhere(const char *name)
+{
+    static const char begin[] = "write ";
+    for (size_t i = 0; i < sizeof habits / sizeof *habits; i++)
+        if (strcmp(habits[i].name, name) == 0 && strncmp(habits[i].hint, begin, strlen(begin)) == 0)
+            return kj_type_named(habits[i].hint + strlen(begin)) != KJ_VOID;
+    return false;
+}
