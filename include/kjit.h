@@ -1269,12 +1269,12 @@ typedef struct kjit_builtin_info {
 KJIT_API int kjit_builtin(int i, kjit_builtin_info *out);
 
 /* What else has a name: words of the language ("while"), files of the library ("std.sort", whose form is empty) and what
- * is called of them ("sort.keys"). form: how it is written; text: what it is, of the library lines that begin with #.
- * Both are of so many bytes, without a NUL behind them, and stay. */
+ * is called of them ("sort.keys"). group: "declaration", "statement", "operator", "value", "type", "attribute" or "std";
+ * form: how it is written; text: what it is, of the library lines that begin with #. Both are of so many bytes, without
+ * a NUL behind them, and stay. */
 typedef struct kjit_word_info {
     char name[48];
-    const char
-        *group; /* "declaration", "statement", "operator", "value", "type", "attribute", "std" */
+    const char *group;
     const char *form, *text;
     size_t form_size, text_size;
 } kjit_word_info;
