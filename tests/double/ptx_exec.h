@@ -111,8 +111,9 @@ struct ptx_exec {
     size_t shared_size;      /* static with its gaps, and dynamic */
     uint64_t dynamic_shared; /* its address */
     int serial;
-    ptx_pending *pending; /* launches by the kernel, the last first */
-    unsigned npending;
+    ptx_pending *launched, **launched_end; /* by the kernel, in order */
+    ptx_pending *buffers;                  /* for launches to come, the last first */
+    unsigned npending;                     /* of both */
 };
 
 /* ---- Faults (ptx_run.c) ---- */

@@ -1,4 +1,5 @@
-/* CUDA's device runtime: grids that kernels launch run when theirs has ended. */
+/* CUDA's device runtime: grids that kernels launch run when theirs has ended. Those that one block launched run in the
+ * order of its launches, each with all that comes of it, since a block's threads share a stream. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +15,7 @@ struct ptx_pending {
     ptx_pending *next;
     const ptx_kernel *kernel;
     unsigned grid[3], block[3], number;
-    bool launched;
+    int by; /* which block, by its serial number */
     char *params;
 };
 
@@ -25,10 +26,10 @@ static uint64_t address_of(const ptx_pending *p)
 
 static ptx_pending *buffer_at(const ptx_exec *exec, uint64_t address)
 {
-    ptx_pending *p = exec->pending;
+    ptx_pending *p = exec->buffers;
     while (p && address - address_of(p) >= ROOM)
         p = p->next;
-    return p && !p->launched ? p : NULL;
+    return p;
 }
 
 bool ptx_find_buffer(const ptx_exec *exec, uint64_t address, ptx_span *span)
@@ -71,7 +72,7 @@ static bool fits(const ptx_pending *p, unsigned shared)
 static bool call_get_buffer(ptx_warp *warp, const ptx_inst *inst, const ptx_call *call, int lane)
 {
     ptx_exec *exec = warp->exec;
-    ptx_pending made = {.next = exec->pending, .number = exec->npending};
+    ptx_pending made = {.next = exec->buffers, .number = exec->npending, .by = warp->block->serial};
     uint64_t function, buffer = 0;
     unsigned shared;
     memcpy(&function, passed(warp, call->args, 0, lane), sizeof function);
@@ -90,12 +91,19 @@ static bool call_get_buffer(ptx_warp *warp, const ptx_inst *inst, const ptx_call
             abort();
         memset(made.params, 0xcd, made.kernel->info.param_size);
         *p = made;
-        exec->pending = p;
+        exec->buffers = p;
         exec->npending++;
         buffer = address_of(p);
     }
     memcpy(passed(warp, call->results, 0, lane), &buffer, sizeof buffer);
     return true;
+}
+
+static void take_out(ptx_pending **list, const ptx_pending *p)
+{
+    while (*list != p)
+        list = &(*list)->next;
+    *list = p->next;
 }
 
 static bool call_launch(ptx_warp *warp, const ptx_inst *inst, const ptx_call *call, int lane)
@@ -109,7 +117,10 @@ static bool call_launch(ptx_warp *warp, const ptx_inst *inst, const ptx_call *ca
         ptx_raise(warp, inst, lane, 719, "a launch of no buffer, or in a stream");
         return false;
     }
-    p->launched = true;
+    take_out(&warp->exec->buffers, p);
+    p->next = NULL;
+    *warp->exec->launched_end = p;
+    warp->exec->launched_end = &p->next;
     memcpy(passed(warp, call->results, 0, lane), &status, sizeof status);
     return true;
 }
@@ -136,24 +147,29 @@ static void run_one(ptx_exec *exec, const ptx_pending *p)
                          .apart = exec->launch->apart};
     memcpy(launch.grid, p->grid, sizeof launch.grid);
     memcpy(launch.block, p->block, sizeof launch.block);
-    if (p->launched && !exec->code)
+    if (!exec->code)
         exec->code = ptx_run(&launch, exec->fault);
 }
 
-/* In an order of the seed's: from some place in the list on, and then those before it. */
-void ptx_run_pending(ptx_exec *exec)
+static void free_list(ptx_pending *p)
 {
-    ptx_pending *begin = exec->pending, *next;
-    uint64_t skipped = exec->npending ? ptx_random(exec) % exec->npending : 0;
-    for (; skipped > 0; skipped--)
-        begin = begin->next;
-    for (const ptx_pending *p = begin; p; p = p->next)
-        run_one(exec, p);
-    for (const ptx_pending *p = exec->pending; p != begin; p = p->next)
-        run_one(exec, p);
-    for (ptx_pending *p = exec->pending; p; p = next) {
+    for (ptx_pending *next; p; p = next) {
         next = p->next;
         free(p->params);
         free(p);
     }
+}
+
+/* In an order of the seed's: those of the blocks from some block on, and then those of the blocks before it. */
+void ptx_run_pending(ptx_exec *exec)
+{
+    int first = exec->launched ? (int)(ptx_random(exec) % (unsigned)exec->serial) : 0;
+    for (const ptx_pending *p = exec->launched; p; p = p->next)
+        if (p->by >= first)
+            run_one(exec, p);
+    for (const ptx_pending *p = exec->launched; p; p = p->next)
+        if (p->by < first)
+            run_one(exec, p);
+    free_list(exec->launched);
+    free_list(exec->buffers);
 }

@@ -216,6 +216,7 @@ int ptx_run(const ptx_launch *launch, ptx_fault *fault)
     exec.nwarps = (exec.nthreads + PTX_LANES - 1) / PTX_LANES;
     exec.dynamic_shared = PTX_SHARED_BASE + (module->shared + 1023) / 1024 * 1024;
     exec.shared_size = (size_t)(exec.dynamic_shared - PTX_SHARED_BASE) + launch->dynamic_shared;
+    exec.launched_end = &exec.launched;
     exec.random = launch->seed;
     exec.spans = must(calloc((size_t)module->spans + 1, sizeof *exec.spans));
     run_grid(&exec);

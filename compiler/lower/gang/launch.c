@@ -38,14 +38,14 @@ LLVMValueRef kj_gang_launch(kj_lower *lo, kj_launching *l, int row, LLVMValueRef
         LLVMBuildStore(lo->b, kj_launch_value(lo, l, 3 + i, row, lane),
                        kj_byte_offset(lo, l->slots, 8 * i));
     LLVMBuildStore(lo->b, lo->report, kj_byte_offset(lo, l->slots, 8 * (int64_t)l->nslots));
-    LLVMTypeRef params[4] = {lo->ptr, lo->i32, lo->ptr, lo->ptr};
-    LLVMTypeRef type = LLVMFunctionType(lo->i32, params, 4, false);
+    LLVMTypeRef params[5] = {lo->ptr, lo->i32, lo->i64, lo->ptr, lo->ptr};
+    LLVMTypeRef type = LLVMFunctionType(lo->i32, params, 5, false);
     int64_t field = (int64_t)offsetof(kj_host_launch, spawner);
     LLVMValueRef spawner =
         LLVMBuildLoad2(lo->b, lo->ptr, kj_byte_offset(lo, lo->launch, field), "");
-    LLVMValueRef args[4] = {spawner, LLVMConstInt(lo->i32, (unsigned)l->child->id, false),
-                            l->extents, l->slots};
-    return LLVMBuildCall2(lo->b, type, LLVMBuildLoad2(lo->b, lo->ptr, spawner, ""), args, 4, "");
+    LLVMValueRef args[5] = {spawner, LLVMConstInt(lo->i32, (unsigned)l->child->id, false),
+                            kj_block_number(lo), l->extents, l->slots};
+    return LLVMBuildCall2(lo->b, type, LLVMBuildLoad2(lo->b, lo->ptr, spawner, ""), args, 5, "");
 }
 
 /* ---- Of a gang ---- */
