@@ -257,6 +257,7 @@ static void walk_loop(kj_limit_walk *w, const around *a)
         l.guess |= kj_has_range(vars[i]);
     }
     w->loop = &l;
+    w->looped = true;
     if (l.guess && w->guesses < GUESSES) {
         w->guesses++;
         l.trial = true;

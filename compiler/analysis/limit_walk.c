@@ -79,6 +79,16 @@ static bool is_hopeless(const kj_limit_walk *w, const kj_limit_test *t)
            (t->high && (index->known.hi >= INT32_MAX || extent->op == KJ_IV_CONST));
 }
 
+/* Was it decided otherwise where more was known? */
+static bool relies(const kj_limit_walk *w, const kj_index_check *c, kj_held held,
+                   const kj_limit_test *t)
+{
+    if (c->held == KJ_HELD_BY_LAUNCH)
+        return held != KJ_HELD_ALWAYS &&
+               (held == KJ_HELD_NEVER || memcmp(&w->tests[c->test], t, sizeof *t) != 0);
+    return c->held == KJ_HELD_ALWAYS && held != KJ_HELD_ALWAYS;
+}
+
 static void decide(kj_limit_walk *w, kj_index_check *c, const kj_texpr *index)
 {
     kj_limit_state *s = &w->state;
@@ -91,14 +101,16 @@ static void decide(kj_limit_walk *w, kj_index_check *c, const kj_texpr *index)
                 n = kj_known(&s->graph, t.extent);
     t.low = i.lo < 0;
     t.high = i.hi >= n.lo && !kj_is_less(s, index, c->extent);
-    if (path.lo > path.hi || i.lo > i.hi || (!t.low && !t.high))
-        c->held = KJ_HELD_ALWAYS;
-    else if (!w->launched || is_hopeless(w, &t))
-        c->held = KJ_HELD_NEVER;
-    else
-        c->held = KJ_HELD_BY_LAUNCH;
-    c->test = c->held == KJ_HELD_BY_LAUNCH ? add_test(w, t) : -1;
-    if (c->held == KJ_HELD_ALWAYS && !t.low && !t.high)
+    kj_held held = path.lo > path.hi || i.lo > i.hi || (!t.low && !t.high) ? KJ_HELD_ALWAYS
+                   : !w->launched || is_hopeless(w, &t)                    ? KJ_HELD_NEVER
+                                                                           : KJ_HELD_BY_LAUNCH;
+    if (w->confirms) {
+        c->relies = relies(w, c, held, &t);
+    } else {
+        c->held = held;
+        c->test = held == KJ_HELD_BY_LAUNCH ? add_test(w, t) : -1;
+    }
+    if ((held == KJ_HELD_ALWAYS && !t.low && !t.high) || (w->confirms && w->loop))
         return;
     kj_learn_least(s, index, 0);
     kj_learn_less(s, index, c->extent, false);

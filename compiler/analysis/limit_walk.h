@@ -46,6 +46,8 @@ typedef struct kj_limit_left {
 typedef struct kj_limit_walk {
     kj_limit_state state;
     bool launched;
+    bool confirms;           /* checks are decided: do those that held rely on others? */
+    bool looped;             /* some loop was seen */
     bool dead;               /* what stands here is not reached */
     bool broke;              /* the loop around has a break */
     const kj_var **assigned; /* so far, from assigned_from on each once */

@@ -70,15 +70,39 @@ static void list_checks(kj_limit_walk *w, kj_tkernel *k)
     }
 }
 
+static void walk(kj_limit_walk *w, const kj_tkernel *kernel)
+{
+    w->stamps = KJ_NEW_ARRAY(w->state.arena, int, (size_t)kernel->nvars + 1);
+    for (const kj_trequire *r = kernel->requires; r; r = r->next)
+        kj_learn(&w->state, r->test, true);
+    kj_limit_block(w, kernel->body);
+}
+
+/* Which checks rely on others in loops? They are decided once more, where those tell nothing. */
+static void find_relying(const kj_limit_walk *before, const kj_tkernel *kernel)
+{
+    kj_limit_walk w = {.launched = before->launched,
+                       .confirms = true,
+                       .tests = before->tests,
+                       .ntests = before->ntests};
+    bool some = false;
+    for (const kj_limit_access *a = before->first; a; a = a->next)
+        for (const kj_index_check *c = a->array->checks; c; c = c->next)
+            some |= c->held != KJ_HELD_ALWAYS;
+    if (!some || !before->looped)
+        return;
+    kj_state_init(&w.state, before->state.arena, kernel);
+    w.state.graph = before->state.graph; /* so that nodes are the same */
+    walk(&w, kernel);
+}
+
 void kj_limits_find(kj_arena *arena, kj_tkernel *kernel, bool launched)
 {
     kj_limit_walk w = {.launched = launched};
     w.last = &w.first;
     kj_state_init(&w.state, arena, kernel);
-    w.stamps = KJ_NEW_ARRAY(arena, int, (size_t)kernel->nvars + 1);
-    for (const kj_trequire *r = kernel->requires; r; r = r->next)
-        kj_learn(&w.state, r->test, true);
-    kj_limit_block(&w, kernel->body);
+    walk(&w, kernel);
+    find_relying(&w, kernel);
     kj_limits *limits = KJ_NEW(arena, kj_limits);
     *limits = (kj_limits){.n = 0};
     number_tests(&w, limits);
@@ -100,6 +124,7 @@ static void drop_checks(kj_tkernel *kernel, uint64_t unheld)
             const kj_index_check *c = *at;
             bool holds = c->held == KJ_HELD_ALWAYS ||
                          (c->held == KJ_HELD_BY_LAUNCH && !(unheld >> c->test & 1));
+            a->array->relies |= holds && c->relies;
             if (holds)
                 *at = c->next;
             else

@@ -58,7 +58,8 @@ typedef struct kj_index_check {
     kj_texpr *extent; /* i64 */
     const kj_site *site;
     kj_held held;
-    int test; /* by the launch: its number */
+    int test;    /* by the launch: its number */
+    bool relies; /* held: by what a check before it in a loop tells */
 } kj_index_check;
 
 static inline kj_texpr *kj_checked_index(const kj_index_check *c, kj_texpr *const *index)
@@ -94,7 +95,8 @@ typedef struct kj_tarray {
     int part;
     /* Of what accesses one element, and of views that an index was needed for. */
     kj_index_check *checks;
-    bool decided;      /* of an access: the checks are its own, and known to be needed or not */
+    bool decided; /* of an access: the checks are its own, and known to be needed or not */
+    bool relies;  /* so did one that held: the access may not be made before what is in the loop */
     kj_site *watch;    /* of what accesses one element: its place, where accesses are told of */
     const char *cache; /* how a GPU caches what is accessed, "cg" as in ld.cg; NULL: as it likes */
     /* of roots: */

@@ -19,7 +19,7 @@ struct kj_ahead {
     LLVMValueRef some; /* does it go on for so long? */
     int left;          /* rows that may still be fetched in this turn */
     struct {
-        const kj_tarray *root;
+        const kj_tarray *array;
         kj_texpr *const *index;
     } seen[MOST_SEEN]; /* accesses of the turn that are fetched */
     int nseen;
@@ -182,14 +182,15 @@ static bool is_same(const kj_texpr *a, const kj_texpr *b)
 static bool is_seen(kj_ahead *ahead, const kj_tarray *a, kj_texpr *const *index)
 {
     for (int i = 0; i < ahead->nseen; i++) {
-        bool same = ahead->seen[i].root == a->root;
+        const kj_tarray *before = ahead->seen[i].array;
+        bool same = before->root == a->root && before->ndim == a->ndim;
         for (int k = 0; k < a->ndim && same; k++)
             same = is_same(ahead->seen[i].index[k], index[k]);
         if (same)
             return true;
     }
     if (ahead->nseen < MOST_SEEN) {
-        ahead->seen[ahead->nseen].root = a->root;
+        ahead->seen[ahead->nseen].array = a;
         ahead->seen[ahead->nseen++].index = index;
     }
     return false;

@@ -13,6 +13,7 @@ typedef struct search {
     const kj_tstmt *loop;
     kj_hoisted *out;
     bool refused, acts;
+    bool relies; /* an access is inside because a check of another is made */
 } search;
 
 /* Is it a number of the launch, or of an array that does not change in the loop? */
@@ -34,6 +35,7 @@ static void note(search *f, const kj_index_check *c)
 static void take(search *f, const kj_tarray *a, kj_texpr *const *index)
 {
     const kj_var *v = f->loop->u.for_.var;
+    f->relies |= a->relies;
     for (const kj_index_check *c = a->checks; c; c = c->next) {
         const kj_texpr *i = kj_checked_index(c, index);
         i = kj_keeps_value(i) ? i->u.unary.arg : i; /* so none of u64 */
@@ -96,7 +98,7 @@ bool kj_hoist(const kj_lower *lo, const kj_tstmt *s, kj_hoisted *out)
         (s->divergence & KJ_DEP_ATOMIC))
         return false;
     kj_walk(s->u.for_.body, NULL, visit, &f);
-    out->notes = out->nnoted > 0 && !f.acts && lo->target->narrows && !lo->watch &&
+    out->notes = out->nnoted > 0 && !f.acts && !f.relies && lo->target->narrows && !lo->watch &&
                  !kj_loses(s->u.for_.body, NULL, false) && !kj_waits(lo->arena, lo->kernel, s);
     return !f.refused && (out->n > 0 || out->notes) &&
            kj_cost(s->u.for_.body, NULL, HEAVIEST) <= HEAVIEST;

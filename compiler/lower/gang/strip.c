@@ -47,24 +47,29 @@ static bool is_moved(const kj_lower *lo, const kj_strip *strip, const kj_along *
         !kj_has_strips(lo, w->array->elem, strip->length) ||
         is_among(&strip->stored, w->array->root) ||
         (strip->apart && w->array->root->space != KJ_GLOBAL) ||
-        (w->stores && (strip->apart || strip->fails)))
+        (w->stores ? strip->apart || strip->fails : strip->fails && w->array->relies))
         return false;
     return !w->stores ||
            (w->at.offset.rows == lo->rows && !is_among(&strip->loaded, w->array->root));
+}
+
+void kj_strip_goto(kj_lower *lo, const kj_strip *strip, kj_tile turn, kj_mask m)
+{
+    kj_slot *slot = &lo->slots[strip->loop->u.for_.var->id];
+    slot->known = true;
+    slot->tile = turn;
+    for (int i = 0; i < strip->nlets; i++) {
+        kj_slot *let = &lo->slots[strip->lets[i]->u.decl.var->id];
+        let->tile = kj_lower_expr(lo, strip->lets[i]->u.decl.init, m);
+        let->known = true;
+    }
 }
 
 /* Computes the places in the first turn; false if nothing is to be moved: lanes are near each other after all. */
 static bool find_places(kj_lower *lo, kj_strip *strip, kj_tile start, kj_mask m)
 {
     bool any = false;
-    kj_slot *slot = &lo->slots[strip->loop->u.for_.var->id];
-    slot->known = true;
-    slot->tile = start;
-    for (int i = 0; i < strip->nlets; i++) {
-        kj_slot *let = &lo->slots[strip->lets[i]->u.decl.var->id];
-        let->tile = kj_lower_expr(lo, strip->lets[i]->u.decl.init, m);
-        let->known = true;
-    }
+    kj_strip_goto(lo, strip, start, m);
     for (int i = 0; i < strip->nwalks; i++) {
         kj_along *w = &strip->walks[i];
         w->at = kj_lower_access(lo, w->array, w->index, m);
@@ -266,7 +271,8 @@ kj_tile kj_lower_strips(kj_lower *lo, const kj_tstmt *s, const kj_range *range, 
     LLVMBuildStore(lo->b, kj_i64(lo, 0), left);
     LLVMBuildCondBr(lo->b, some, rows, rest);
     LLVMPositionBuilderAtEnd(lo->b, rows);
-    kj_strip_branch(lo, &strip, rest, m);
+    strip.steps = kj_tile_scalar(KJ_I64, LLVMBuildSub(lo->b, strip.turns, kj_i64(lo, 1), ""));
+    kj_strip_branch(lo, &strip, range->start, rest, m);
     lower_strips(lo, &strip, range, n, m);
     LLVMBuildStore(lo->b, LLVMBuildMul(lo->b, n, kj_i64(lo, strip.length), ""), left);
     LLVMBuildBr(lo->b, rest);
@@ -307,6 +313,12 @@ static lengths find_lengths(kj_lower *lo, const kj_strip *strip, const kj_range 
     return l;
 }
 
+kj_tile kj_strip_turn(kj_lower *lo, const kj_strip *strip, kj_tile start, kj_tile number)
+{
+    return kj_tile_binary(lo, strip->down ? KJ_OP_SUB : KJ_OP_ADD, start,
+                          kj_tile_convert(lo, number, start.type));
+}
+
 /* The threads that have a turn of that number, an i64. */
 static kj_mask still_running(kj_lower *lo, const lengths *l, LLVMValueRef number)
 {
@@ -323,10 +335,9 @@ static void lower_turn(kj_lower *lo, kj_strip *strip, const kj_range *range, con
 {
     const kj_tstmt *s = strip->loop;
     kj_slot *slot = &lo->slots[s->u.for_.var->id];
-    kj_tile by = kj_tile_convert(lo, kj_tile_scalar(KJ_I64, number), range->start.type);
     bool twin = lo->twin;
     slot->known = true;
-    slot->tile = kj_tile_binary(lo, strip->down ? KJ_OP_SUB : KJ_OP_ADD, range->start, by);
+    slot->tile = kj_strip_turn(lo, strip, range->start, kj_tile_scalar(KJ_I64, number));
     kj_know_range(&slot->tile, range->start, range->stop, range->step, false);
     lo->strip = strip;
     lo->twin = true;
@@ -380,7 +391,9 @@ LLVMBasicBlockRef kj_lower_strips_apart(kj_lower *lo, const kj_tstmt *s, const k
     LLVMPositionBuilderAtEnd(lo->b, rows);
     strip.turns = LLVMBuildAdd(lo->b, l.most, kj_i64(lo, KJ_STRIP - 1), "");
     strip.turns = LLVMBuildAnd(lo->b, strip.turns, kj_i64(lo, -KJ_STRIP), "");
-    kj_strip_branch(lo, &strip, rest, some);
+    kj_tile one = kj_tile_convert(lo, kj_tile_int(lo, 1), KJ_I32);
+    strip.steps = kj_tile_binary(lo, KJ_OP_SUB, l.each, one);
+    kj_strip_branch(lo, &strip, range->start, rest, some);
     lower_apart(lo, &strip, range, &l, some);
     LLVMBuildBr(lo->b, done);
     LLVMPositionBuilderAtEnd(lo->b, rest);

@@ -13,6 +13,7 @@ typedef struct kj_along {
     uint8_t dep; /* of its place */
     bool stores;
     bool always;                     /* in each turn, by all threads of the loop */
+    bool narrow;                     /* by a sum of fewer than 64 bits, which may wrap around */
     bool moved;                      /* by strips */
     kj_access at;                    /* its place in the first turn */
     LLVMValueRef first[KJ_MAX_ROWS]; /* and each lane's address */
@@ -35,6 +36,7 @@ struct kj_strip {
     const kj_tstmt *lets[KJ_MOST_LETS]; /* of the loop's body, that places are made of */
     int nlets;
     LLVMValueRef turns; /* of the loop: an i64 without a sign */
+    kj_tile steps;      /* from each thread's first turn to its last: integers */
     LLVMValueRef turn;  /* of the strip: an i64 */
 };
 
@@ -43,9 +45,18 @@ struct kj_strip {
 /* What a loop has that may go by strips; false where that is nothing. */
 bool kj_strip_find(const kj_lower *lo, const kj_tstmt *loop, kj_strip *out);
 
+/* ---- strip.c ---- */
+
+/* The loop's variable, and the lets of its body that places are made of, are those of that turn. */
+void kj_strip_goto(kj_lower *lo, const kj_strip *strip, kj_tile turn, kj_mask m);
+/* The variable in turn `number`, counted from 0. */
+kj_tile kj_strip_turn(kj_lower *lo, const kj_strip *strip, kj_tile start, kj_tile number);
+
 /* ---- strip_allow.c ---- */
 
-/* Finds the threads' addresses in the first turn, and goes on here if the loop may go by strips, else at `rest`. */
-void kj_strip_branch(kj_lower *lo, kj_strip *strip, LLVMBasicBlockRef rest, kj_mask m);
+/* Finds the threads' addresses in the first turn, that of `start`, and goes on here if the loop may go by strips, else at
+ * `rest`. */
+void kj_strip_branch(kj_lower *lo, kj_strip *strip, kj_tile start, LLVMBasicBlockRef rest,
+                     kj_mask m);
 
 #endif

@@ -108,13 +108,14 @@ static LLVMValueRef are_apart(kj_lower *lo, span a, span b)
 }
 
 /* Of each lane: is what it stores by walk `to` the same, seen by walk `from`, when strips make one of them sooner or
- * later? So it is where both are at the same element in each turn, and `to` comes behind. What other threads see is not
- * defined. */
+ * later? So it is where both are at the same element in each turn, and `to` comes behind, also then. What other threads
+ * see is not defined. */
 static LLVMValueRef is_harmless(kj_lower *lo, const kj_strip *strip, const kj_along *from,
                                 const kj_along *to, int row)
 {
     LLVMValueRef apart = are_apart(lo, span_of(lo, strip, from, row), span_of(lo, strip, to, row));
-    if (from > to || kj_types[from->at.type].size != kj_types[to->at.type].size)
+    bool passes = from->stores && from->moved && !to->moved;
+    if (from > to || passes || kj_types[from->at.type].size != kj_types[to->at.type].size)
         return apart;
     LLVMValueRef first[2] = {from->first[from->at.offset.rows == 1 ? 0 : row],
                              to->first[to->at.offset.rows == 1 ? 0 : row]};
@@ -190,11 +191,49 @@ static LLVMValueRef test_moved(kj_lower *lo, const kj_strip *strip, const kj_alo
     return all;
 }
 
-void kj_strip_branch(kj_lower *lo, kj_strip *strip, LLVMBasicBlockRef rest, kj_mask m)
+/* Of one whose place is by sums of few bits: is it, in each thread's last turn, as many elements further as there are
+ * turns before? A sum that has wrapped around, which it does once in the turns that its variable can count, has left it
+ * behind. The loop's variable is that of the last turn. */
+static LLVMValueRef test_narrow(kj_lower *lo, const kj_strip *strip, const kj_along *w, kj_mask m,
+                                LLVMValueRef all)
+{
+    kj_access last = kj_lower_access(lo, w->array, w->index, m);
+    kj_tile by = kj_tile_wide(lo, kj_tile_convert(lo, strip->steps, KJ_I64));
+    LLVMValueRef size =
+        kj_splat(lo, kj_i64(lo, (strip->down ? -1 : 1) * kj_types[w->at.type].size), lo->lanes);
+    for (int r = 0; r < lo->rows; r++) {
+        LLVMValueRef steps = LLVMBuildMul(lo->b, kj_tile_vector(lo, by, r, lo->lanes), size, "");
+        LLVMValueRef first = as_number(lo, w->first[w->at.offset.rows == 1 ? 0 : r]);
+        LLVMValueRef same = LLVMBuildICmp(lo->b, LLVMIntEQ, as_number(lo, row_of(lo, &last, r)),
+                                          LLVMBuildAdd(lo->b, first, steps, ""), "");
+        if (m.kind != KJ_ALL)
+            same = LLVMBuildOr(lo->b, same,
+                               LLVMBuildNot(lo->b, kj_mask_row(lo, m, r, lo->lanes), ""), "");
+        all = both(lo, all, of_all(lo, same));
+    }
+    return all;
+}
+
+static LLVMValueRef test_all_narrow(kj_lower *lo, const kj_strip *strip, kj_tile start, kj_mask m)
 {
     LLVMValueRef all = NULL;
+    bool there = false;
+    for (const kj_along *w = strip->walks; w < strip->walks + strip->nwalks; w++) {
+        if (w->narrow && !there)
+            kj_strip_goto(lo, strip, kj_strip_turn(lo, strip, start, strip->steps), m);
+        there |= w->narrow;
+        if (w->narrow)
+            all = test_narrow(lo, strip, w, m, all);
+    }
+    return all;
+}
+
+void kj_strip_branch(kj_lower *lo, kj_strip *strip, kj_tile start, LLVMBasicBlockRef rest,
+                     kj_mask m)
+{
     for (int i = 0; i < strip->nwalks; i++)
         find_rows(lo, &strip->walks[i], m);
+    LLVMValueRef all = test_all_narrow(lo, strip, start, m);
     for (int i = 0; i < strip->nwalks; i++) {
         const kj_along *w = &strip->walks[i];
         all = test_walks(lo, strip, w, all);

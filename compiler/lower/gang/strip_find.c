@@ -2,8 +2,9 @@
  *
  * In such a loop an access walks: its place is one element further in each turn. A strip's loads are made in front of
  * its turns, so nothing in the turns may decide whether a load is made: neither conditions around it, nor what ends
- * the loop, a thread or the launch. What the turns store may be what is loaded ahead; that is looked at when the loop
- * is run (strip.c), for which the stores are listed here. */
+ * the loop or a thread, nor a check that ends the launch and without which the load's place is not known to be inside.
+ * What the turns store may be what is loaded ahead; that is looked at when the loop is run (strip_allow.c), for which the
+ * stores are listed here. */
 #include "lower/gang/strip.h"
 
 enum { HEAVIEST = 40 /* statements of a loop that there are two of */, MOST_CHANGED = 24 };
@@ -16,6 +17,7 @@ typedef struct search {
     int nchanged;
     bool refused, sometimes;
     bool within; /* a loop in the loop */
+    bool narrow; /* the place that is looked at is by a sum of few bits */
 } search;
 
 /* ---- Places ---- */
@@ -52,13 +54,14 @@ static int slope_of_operands(search *f, const kj_texpr *e)
     return 0;
 }
 
-/* A sum of fewer bits may wrap around: where that is one of numbers with a sign, it leads outside of every array. */
+/* A sum of fewer than 64 bits may wrap around: that is looked at when the loop is run (strip_allow.c). */
 static int slope_of_sum(search *f, const kj_texpr *e)
 {
     int lhs = slope(f, e->u.binary.lhs), rhs = slope(f, e->u.binary.rhs);
     bool minus = e->u.binary.op == KJ_OP_SUB;
     if (lhs < 0 || rhs < 0 || lhs + rhs > 1 || (minus && rhs) || !kj_is_signed(e->type))
         return lhs == 0 && rhs == 0 ? 0 : NO_SLOPE;
+    f->narrow |= lhs + rhs > 0 && kj_types[e->type].size < 8;
     return lhs + rhs;
 }
 
@@ -93,6 +96,7 @@ static bool is_one(const kj_texpr *e)
 /* Is it one element further in each turn? */
 static bool walks(search *f, const kj_tarray *a, kj_texpr *const *index)
 {
+    f->narrow = false;
     int sum = a->offset ? slope(f, a->offset) : 0;
     for (int i = 0; i < a->ndim && sum >= 0; i++) {
         int by = slope(f, index[i]), stride = slope(f, a->stride[i]);
@@ -148,7 +152,8 @@ static void see_access(search *f, const kj_tarray *a, kj_texpr *const *index, bo
                                                .index = index,
                                                .dep = dep_of(f->lo, a, index),
                                                .stores = stores,
-                                               .always = !f->sometimes};
+                                               .always = !f->sometimes,
+                                               .narrow = f->narrow};
     else if (global)
         add_root(f, stores ? &out->stored : &out->loaded, a->root);
 }
