@@ -271,12 +271,14 @@ void kj_limit_run(kjit_context *ctx, bool begins);
 /* KJIT_LIMIT when its time is over. */
 kjit_status kj_check_run(kjit_context *ctx);
 
-/* ---- Ending launches early (halt.c) ---- */
+/* ---- Memory for a launch's few words (slot.c) ---- */
 
 void kj_slots_init(kj_slots *slots);
 void kj_slots_end(kjit_context *ctx);                /* before its device closes */
 kj_slot *kj_slot_take(kjit_context *ctx);            /* NULL: there is no memory */
 void kj_slot_give(kjit_context *ctx, kj_slot *slot); /* which nothing on its way uses */
+
+/* ---- Ending launches early (halt.c) ---- */
 
 void kj_halts_init(kj_halts *halts, bool cancellable);
 void kj_halts_end(kjit_context *ctx); /* before its device closes */

@@ -251,7 +251,8 @@ typedef struct kj_device_ops {
     kjit_status (*release)(kj_device *dev, const kj_chunk *chunk, kj_failure *why);
     /* What is free, in all, and of its pool. */
     kjit_status (*memory_info)(kj_device *dev, kjit_memory_info *out, kj_failure *why);
-    /* The transfer is copied; `work` may be NULL without a queue. */
+    /* The transfer is copied; `work` may be NULL without a queue. Of one that fails nothing is on its way, or the
+     * device is lost. */
     kjit_status (*copy)(kj_device *dev, kj_queue *queue, const kj_transfer *transfer, kj_work *work,
                         kj_failure *why);
 
@@ -259,7 +260,7 @@ typedef struct kj_device_ops {
     kjit_status (*load)(kj_device *dev, const kj_code *code, kj_exec **out, kj_failure *why);
     kjit_status (*unload)(kj_device *dev, kj_exec *exec, kj_failure *why);
     /* Slots are copied. Without a queue KJIT_FAULT comes with *fault; with one, a fault goes to
-     * work->done. */
+     * work->done. Of one that fails nothing is on its way, or the device is lost. */
     kjit_status (*launch)(kj_device *dev, kj_queue *queue, const kj_launch_call *call,
                           kj_work *work, kj_host_fault *fault, kj_failure *why);
     /* Runs `count` blocks from `first` on, one after the other, here and now; NULL: it cannot, or need not. */

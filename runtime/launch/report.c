@@ -359,8 +359,8 @@ static void come_back(kj_work *work, kjit_status status, const kj_host_fault *fa
     kj_report_comes((kj_reported *)work, work, status);
 }
 
-/* The kernel is on its way, so that the launch has not failed: without memory for a copy in the
- * stream the report is fetched now, and what it says is the stream's. */
+/* The kernel is on its way, so that the launch has not failed: where the stream takes no copy the report is fetched
+ * now, and what it says is the stream's. */
 static kjit_status fetch_at_once(kj_reported *r)
 {
     kjit_context *ctx = r->mod->ctx;
@@ -383,14 +383,8 @@ static kjit_status fetch_later(kj_reported *r)
     kjit_stream *stream = r->stream;
     kj_report_goes(r);
     kjit_status status = ctx->ops->copy(ctx->dev, stream->queue, &t, &r->work, &why);
-    if (status == KJIT_NO_MEMORY)
-        return fetch_at_once(r);
-    if (status != KJIT_OK) {
-        ctx->ops->wait(ctx->dev, stream->queue); /* for the kernel, which writes to the report */
-        kj_report_stays(r);
-        kj_report_free(r);
-    }
-    return kj_stream_submitted(ctx, stream, NULL, status, &why);
+    return status == KJIT_OK ? kj_stream_submitted(ctx, stream, NULL, status, &why)
+                             : fetch_at_once(r);
 }
 
 static kjit_status fetch(kj_reported *r)
@@ -414,16 +408,19 @@ static kjit_status fetch(kj_reported *r)
 
 kjit_status kj_report_end(kj_reported *r, kjit_status status)
 {
+    kjit_context *ctx = r->mod->ctx;
+    kj_failure why;
     if (r->device && status == KJIT_OK)
         return r->stream ? fetch_later(r) : fetch(r);
+    if (r->device && r->stream && r->halt) /* what was sent ahead reads the halt's word */
+        ctx->ops->wait(ctx->dev, r->stream->queue);
     kjit_status printed = KJIT_OK;
-    kj_failure why;
     if (r->slot && has_failed(r, status))
         status = fail_call(r);
     else if (!r->device && !r->stream)
         printed = kj_report_deliver(r, &why);
     if (status == KJIT_OK && printed != KJIT_OK)
-        status = kj_fail_why(r->mod->ctx, printed, &why);
+        status = kj_fail_why(ctx, printed, &why);
     kj_report_free(r);
     return status;
 }

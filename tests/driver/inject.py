@@ -139,8 +139,9 @@ class Runs:
         self.kjit, self.walk, self.driver, self.source, self.folder = kjit, walk, driver, source, pathlib.Path(folder)
 
     def command(self, words):
-        if words.startswith("walk"):
-            return [str(pathlib.Path(self.walk).with_name(words))]
+        if words.startswith(("walk", "failing_launches")):
+            program, *arguments = words.split()
+            return [str(pathlib.Path(self.walk).with_name(program)), *arguments]
         return [self.kjit, *words.replace("FILE", self.source).split()]
 
     def run(self, scenario, name, fail=None):

@@ -311,7 +311,8 @@ kjit_status kj_cuda_resident(kj_device *dev, const kj_exec *exec, int threads, s
 bool kj_cuda_can_launch(const kj_device *dev, const kj_launch_call *call);
 /* Makes the counter of a stream's kernels with grid_sync() for the first of them. */
 kj_cu_result kj_cuda_ready_counter(kj_device *dev, const kj_exec *exec, kj_cuda_counter *counter);
-/* Puts a launch into a stream. The context is entered, the counter ready. */
+/* Puts a launch into a stream that is captured: of one that fails some may be there. The context is entered, the
+ * counter ready. */
 kj_cu_result kj_cuda_put(kj_device *dev, kj_cu_stream stream, kj_cuda_counter *counter,
                          const kj_launch_call *call);
 kjit_status kj_cuda_launch_run(kj_device *dev, kj_queue *queue, const kj_launch_call *call,

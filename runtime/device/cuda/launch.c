@@ -45,10 +45,17 @@ kj_cu_result kj_cuda_ready_counter(kj_device *dev, const kj_exec *exec, kj_cuda_
         result = end;
     if (result == KJ_CU_SUCCESS)
         counter->at = made;
-    else
+    else if (!kj_cuda_is_lost(dev)) /* else it may be cleared yet */
         kj_cuda_note(dev, dev->cu->MemFree(made));
     return result;
 }
+
+/* How far a launch has got into its stream. */
+typedef enum progress {
+    NOWHERE,
+    BEGUN, /* with what goes in front of the kernel, or some of it */
+    LAUNCHED
+} progress;
 
 static kj_cu_result launch(kj_device *dev, kj_cu_stream stream, const kj_launch_call *call,
                            void **params)
@@ -68,20 +75,26 @@ static kj_cu_result launch(kj_device *dev, kj_cu_stream stream, const kj_launch_
 
 /* Before a launch whose blocks wait for one another. */
 static kj_cu_result reset(kj_device *dev, kj_cu_stream stream, kj_cuda_counter *counter,
-                          const kj_exec *exec)
+                          const kj_exec *exec, progress *at)
 {
-    kj_cu_result result = KJ_CU_SUCCESS;
-    if (counter->suspect)
-        result = dev->cu->MemsetD32Async(counter->at, 0, 1, stream);
-    if (result == KJ_CU_SUCCESS)
-        counter->suspect = exec->ends_early;
-    return result;
+    if (counter->suspect) {
+        kj_cu_result result = dev->cu->MemsetD32Async(counter->at, 0, 1, stream);
+        if (result != KJ_CU_SUCCESS)
+            return result;
+        *at = BEGUN;
+    }
+    counter->suspect = exec->ends_early;
+    return KJ_CU_SUCCESS;
 }
 
-static kj_cu_result go(kj_device *dev, kj_cu_stream stream, const kj_hop *hop)
+static kj_cu_result go(kj_device *dev, kj_cu_stream stream, const kj_hop *hop, progress *at)
 {
-    return hop->size == 0 ? KJ_CU_SUCCESS
-                          : dev->cu->MemcpyHtoDAsync(hop->device, hop->host, hop->size, stream);
+    if (hop->size == 0)
+        return KJ_CU_SUCCESS;
+    kj_cu_result result = dev->cu->MemcpyHtoDAsync(hop->device, hop->host, hop->size, stream);
+    if (result == KJ_CU_SUCCESS)
+        *at = BEGUN;
+    return result;
 }
 
 static kj_cu_result come(kj_device *dev, kj_cu_stream stream, const kj_hop *hop)
@@ -90,13 +103,14 @@ static kj_cu_result come(kj_device *dev, kj_cu_stream stream, const kj_hop *hop)
                           : dev->cu->MemcpyDtoHAsync(hop->host, hop->device, hop->size, stream);
 }
 
-kj_cu_result kj_cuda_put(kj_device *dev, kj_cu_stream stream, kj_cuda_counter *counter,
-                         const kj_launch_call *call)
+static kj_cu_result put(kj_device *dev, kj_cu_stream stream, kj_cuda_counter *counter,
+                        const kj_launch_call *call, progress *at)
 {
     const kj_exec *exec = call->exec;
-    kj_cu_result result = exec->grid_sync ? reset(dev, stream, counter, exec) : KJ_CU_SUCCESS;
+    *at = NOWHERE;
+    kj_cu_result result = exec->grid_sync ? reset(dev, stream, counter, exec, at) : KJ_CU_SUCCESS;
     for (int i = 0; i < 2 && result == KJ_CU_SUCCESS; i++)
-        result = go(dev, stream, &call->there[i]);
+        result = go(dev, stream, &call->there[i], at);
     if (result != KJ_CU_SUCCESS)
         return result;
     kj_room room;
@@ -107,21 +121,54 @@ kj_cu_result kj_cuda_put(kj_device *dev, kj_cu_stream stream, kj_cuda_counter *c
                                                     : &call->values->slots[exec->args[i]];
     result = params ? launch(dev, stream, call, params) : KJ_CU_OUT_OF_MEMORY;
     kj_room_end(&room);
-    return result == KJ_CU_SUCCESS ? come(dev, stream, &call->back) : result;
+    if (result != KJ_CU_SUCCESS)
+        return result;
+    *at = LAUNCHED;
+    return come(dev, stream, &call->back);
+}
+
+kj_cu_result kj_cuda_put(kj_device *dev, kj_cu_stream stream, kj_cuda_counter *counter,
+                         const kj_launch_call *call)
+{
+    progress at;
+    return put(dev, stream, counter, call, &at);
+}
+
+/* Puts a launch into a stream as a whole, or fails with nothing of it there: what has got there uses memory that
+ * its owner is about to give back, so it is waited for (whoever cannot wait has lost the device, and then nothing is
+ * given back). A kernel has run then, and is no failed launch for it: what comes back with it comes now. */
+static kjit_status put_whole(kj_device *dev, kj_cu_stream stream, kj_cuda_counter *counter,
+                             const kj_launch_call *call, kj_failure *why)
+{
+    progress at;
+    kj_cu_result result = put(dev, stream, counter, call, &at);
+    if (result == KJ_CU_SUCCESS)
+        return KJIT_OK;
+    if (at != NOWHERE)
+        kj_cuda_sync(dev, stream);
+    if (at != LAUNCHED)
+        return refused(dev, call, result, why);
+    kj_cuda_note(dev, result);
+    if (!kj_cuda_is_lost(dev))
+        result = come(dev, stream, &call->back);
+    return result == KJ_CU_SUCCESS
+               ? KJIT_OK
+               : kj_cuda_failed(dev, result, why, "fetch what %s came to", name_of(call));
 }
 
 /* Into the stream of calls without a queue, whose counter is every thread's. */
-static kj_cu_result put_now(kj_device *dev, const kj_launch_call *call)
+static kjit_status put_now(kj_device *dev, const kj_launch_call *call, kj_failure *why)
 {
     bool counts = call->exec->grid_sync;
     if (counts)
         pthread_mutex_lock(&dev->first_lock);
-    kj_cu_result result = kj_cuda_ready_counter(dev, call->exec, &dev->counter);
-    if (result == KJ_CU_SUCCESS)
-        result = kj_cuda_put(dev, dev->stream, &dev->counter, call);
+    kj_cu_result ready = kj_cuda_ready_counter(dev, call->exec, &dev->counter);
+    kjit_status status = ready == KJ_CU_SUCCESS
+                             ? put_whole(dev, dev->stream, &dev->counter, call, why)
+                             : refused(dev, call, ready, why);
     if (counts)
         pthread_mutex_unlock(&dev->first_lock);
-    return result;
+    return status;
 }
 
 static kjit_status launch_now(kj_device *dev, const kj_launch_call *call, kj_failure *why)
@@ -132,10 +179,9 @@ static kjit_status launch_now(kj_device *dev, const kj_launch_call *call, kj_fai
     if (status != KJIT_OK)
         return status;
     kj_cuda_launch_begin(dev, &note);
-    kj_cu_result result = put_now(dev, call), end = kj_cuda_sync(dev, dev->stream);
-    if (result != KJ_CU_SUCCESS)
-        status = refused(dev, call, result, why);
-    else if (end != KJ_CU_SUCCESS)
+    status = put_now(dev, call, why);
+    kj_cu_result end = kj_cuda_sync(dev, dev->stream);
+    if (end != KJ_CU_SUCCESS)
         status = kj_cuda_failed(dev, end, why, "run %s", name_of(call));
     kj_cuda_launch_end(dev, &note);
     kj_cuda_leave(dev);
@@ -152,15 +198,13 @@ static kjit_status launch_queued(kj_queue *q, const kj_launch_call *call, kj_wor
     kjit_status status = kj_cuda_enter(dev, why);
     if (status == KJIT_OK) {
         pthread_mutex_lock(&q->issue);
-        kj_cu_result result = kj_cuda_ready_counter(dev, call->exec, &q->counter);
+        kj_cu_result ready = kj_cuda_ready_counter(dev, call->exec, &q->counter);
         kj_cuda_span_begin(q, task);
-        if (result == KJ_CU_SUCCESS)
-            result = kj_cuda_put(dev, q->stream, &q->counter, call);
-        if (result == KJ_CU_SUCCESS)
+        status = ready == KJ_CU_SUCCESS ? put_whole(dev, q->stream, &q->counter, call, why)
+                                        : refused(dev, call, ready, why);
+        if (status == KJIT_OK)
             kj_cuda_queued(q, task, false);
         kj_cuda_issued(q);
-        if (result != KJ_CU_SUCCESS)
-            status = refused(dev, call, result, why);
         kj_cuda_leave(dev);
     }
     if (status != KJIT_OK)

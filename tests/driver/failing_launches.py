@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""Fails driver calls under launches, one at a time: failing_launches.py KJIT PROGRAM DRIVER [first | all]
+
+PROGRAM is tests/api/failing_launches.c, which judges what its launches came to. Of each call that it makes the first
+FIRST fail, and one in AGAIN of those behind them (`all`, or with KJIT_TEST_ALL set: each, with each code; `first`: one
+in AGAIN of all), with the codes of inject.py in turn. Those that put work into a stream fail once more where afterwards
+nothing can be waited for: what is still on its way then is kept. The double may tell of nothing misused or left."""
+import concurrent.futures
+import os
+import pathlib
+import re
+import sys
+import tempfile
+
+import inject
+
+FIRST, AGAIN = 16, 4
+SCENARIOS = [("failing_launches", {}, True), ("failing_launches cancellable", {}, True)]
+SHUT_DOWN = 4  # behind that every call fails, not the one alone
+# Of these each is as good as any other; inject.py has them.
+ALIKE = ("cuCtxPushCurrent", "cuCtxPopCurrent", "cuThreadExchangeStreamCaptureMode", "cuGetProcAddress",
+         "cuDeviceGetAttribute")
+PUTS = ("cuLaunchKernel", "cuLaunchCooperativeKernel", "cuLaunchHostFunc", "cuMemcpyHtoDAsync", "cuMemcpyDtoHAsync")
+FULL = "cuStreamSynchronize:{}:400:always,cuEventSynchronize:{}:400:always,cuCtxSynchronize:1:400:always"
+
+
+def first_waits(log):
+    """The first call of each that waits, behind the first launch."""
+    at = log.index("cuLaunchKernel(")
+    return [log.count(f" {name}(", 0, at) + 1 for name in ("cuStreamSynchronize", "cuEventSynchronize")]
+
+
+def injections(counts, when, log):
+    never = FULL.format(*first_waits(log))
+    for symbol, count in counts.items():
+        if symbol in ALIKE:
+            continue
+        codes = [code for code in inject.DOCUMENTED[symbol] if code != SHUT_DOWN]
+        for nth in range(1, count + 1):
+            chosen = nth % AGAIN == 0 or (when != "first" and nth <= FIRST)
+            if not chosen and when != "all":
+                continue
+            for code in codes if when == "all" else codes[nth % len(codes):][:1]:
+                yield f"{symbol}:{nth}:{code}"
+            if symbol in PUTS and (nth % AGAIN == 0 or when == "all"):
+                yield f"{symbol}:{nth}:{codes[nth % len(codes)]},{never}"
+
+
+def main():
+    kjit, program, driver = sys.argv[1:4]
+    when = "all" if "KJIT_TEST_ALL" in os.environ else sys.argv[4] if sys.argv[4:] else None
+    failed, made = 0, 0
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2 * os.cpu_count()) as pool:
+        runs = inject.Runs(kjit, program, driver, "", folder)
+        for number, scenario in enumerate(SCENARIOS):
+            counts, expected = runs.calls(scenario, f"{number}")
+            log = (pathlib.Path(folder) / f"{number}.log").read_text()
+            fails = list(injections(counts, when, log))
+            results = pool.map(lambda fail: runs.run(scenario, f"{number}-{fail}", fail), fails)
+            for fail, result in zip(fails, results):
+                made += 1
+                why = inject.wrong(result, expected)
+                if why:
+                    failed += 1
+                    print(f"FAILED {scenario[0]} {fail}: {why}")
+    print(f"{made} failures, {failed} not taken well")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
