@@ -61,9 +61,30 @@ const kj_item *kj_item_named(const kj_file *file, const char *name);
 /* The same of its records. */
 const kj_aggregate *kj_record_named(const kj_program *program, const kj_file *file,
                                     const char *name);
-/* The value of a constant that is one number or bool, as kernels have it: false of others. `typed`: it is
- * of value->type; else a literal. */
-bool kj_constant_value(const kj_item *item, kj_value *value, bool *typed);
+/* The value of a constant as kernels have it, or a part of one. */
+typedef enum kj_constant_kind {
+    KJ_CONSTANT_NUMBER, /* `value`, a bool too: of its type where that is `typed`, else a literal */
+    KJ_CONSTANT_TUPLE,  /* `n` parts; a vector is one */
+    KJ_CONSTANT_COMPLEX, /* without a type: both parts are literals */
+    KJ_CONSTANT_BYTES,   /* an array; or a record or complex number, without axes: in memory form */
+} kj_constant_kind;
+
+typedef struct kj_constant {
+    kj_constant_kind kind;
+    bool typed;
+    kj_value value;
+    int n;
+    kj_dtype type; /* of an element of BYTES */
+    int ndim;
+    int64_t shape[KJ_MAX_NDIM];
+    size_t size;                 /* bytes */
+    const struct kj_operand *of; /* sema's own */
+} kj_constant;
+
+/* False of one that the host fills. */
+bool kj_constant_of(const kj_item *item, kj_constant *out);
+bool kj_constant_part(const kj_constant *tuple, int i, kj_constant *out);
+void kj_constant_write(const kj_constant *bytes, void *to);
 /* The record that the item declares, or NULL. */
 const kj_aggregate *kj_record_of(const kj_program *program, const kj_item *item);
 /* The const array that the item declares, or NULL: none that the host fills. */

@@ -7,62 +7,6 @@
 
 /* ---- Names ---- */
 
-/* Kernels have the elements in their code: nothing may write them here. */
-static bool make_fixed(kj_rvalue v)
-{
-    if (v.kind == KJ_R_ARRAY) {
-        v.u.object->fixed = true;
-        v.u.object->u.array->buffer->read_only = true;
-    }
-    return true;
-}
-
-/* `const W: f32[] = [...]`: the list as an array; the extents are checked, or taken from it. */
-static bool const_array(kj_run *r, const kj_item *item, kj_rvalue *v)
-{
-    kj_rvalue made;
-    if (!kj_run_items_array(r, item->value->span, *v, kj_run_type(r, item->type->name), &made))
-        return false;
-    kj_run_drop(v);
-    *v = made;
-    return kj_run_convert(r, item->value->span, item->type, item->name, v) && make_fixed(*v);
-}
-
-/* A number is what it is in kernels, whose arithmetic has other rules. */
-static bool evaluate_const(kj_run *r, const kj_item *item, kj_rvalue *out)
-{
-    kj_value value;
-    bool typed;
-    if (kj_constant_value(item, &value, &typed)) {
-        *out = typed ? kj_run_typed(value) : kj_run_from_value(value);
-        return true;
-    }
-    int frame = r->frame;
-    r->frame = r->nnames; /* only other constants of its file are in sight of it */
-    bool ok = kj_run_eval(r, item->value, out);
-    r->frame = frame;
-    if (!ok || !item->type)
-        return ok && make_fixed(*out);
-    if (item->type->name && item->type->ndim > 0)
-        return const_array(r, item, out);
-    return kj_run_convert(r, item->value->span, item->type, item->name, out) && make_fixed(*out);
-}
-
-static bool const_value(kj_run *r, const kj_item *item, kj_rvalue *out)
-{
-    kj_rvalue *value = &r->consts[item->number];
-    const kj_file *file = r->file;
-    r->file = item->file;
-    bool ok = value->kind != KJ_R_NONE || evaluate_const(r, item, value);
-    r->file = file;
-    if (!ok)
-        return false;
-    *out = *value;
-    out->literal = kj_run_is_number(*out) || kj_run_is_complex(*out);
-    kj_run_keep(*out);
-    return true;
-}
-
 static bool predefined(kj_run *r, const char *name, kj_rvalue *out)
 {
     static const struct {
@@ -94,7 +38,7 @@ static bool item_value(kj_run *r, const kj_expr *e, const kj_item *item, kj_rval
             "'%s' is for kernels: the run block fills it as a whole, and cannot read it",
             item->name);
     if (item->kind == KJ_I_CONST)
-        return const_value(r, item, out);
+        return kj_run_constant(r, item, out);
     if (item->kind == KJ_I_FN)
         return kj_run_fail(r, KJIT_TYPE, e->span, "fn '%s' can be called by kernels only",
                            item->name);

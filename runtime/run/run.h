@@ -34,6 +34,10 @@ bool kj_run_cast(kj_run *r, kj_span at, kjit_dtype to, kj_rvalue v, kj_rvalue *o
 /* The item that a name, or blur.name of a file that is used, stands for; NULL: none, or a variable hides it. */
 const kj_item *kj_run_declared(kj_run *r, const kj_expr *e);
 
+/* ---- constant.c ---- */
+
+bool kj_run_constant(kj_run *r, const kj_item *item, kj_rvalue *out);
+
 /* ---- round.c: round(x, n) ---- */
 
 /* v[0] to v[1] decimal places. */

@@ -263,6 +263,8 @@ bool kj_child_check(kj_diag *diag, const kj_child *child);
 
 void kj_const_resolve(kj_sema *s, kj_symbol *sym);
 kj_tarray *kj_const_array(kj_sema *s, const kj_tarray *source); /* the kernel's own root for it */
+/* The parts of an aggregate's value, constants all, in memory form. */
+void kj_write_parts(const kj_operand *v, char *to);
 
 /* ---- record.c ---- */
 

@@ -83,13 +83,13 @@ typedef struct filling {
     bool ok;
 } filling;
 
-static void write_parts(const kj_operand *v, char *to)
+void kj_write_parts(const kj_operand *v, char *to)
 {
     for (int i = 0; i < v->u.tuple.n; i++) {
         const kj_operand *part = &v->u.tuple.items[i];
         char *at = to + v->u.tuple.of->fields[i].offset;
         if (part->kind == KJ_V_TUPLE)
-            write_parts(part, at);
+            kj_write_parts(part, at);
         else
             kj_value_write(at, 0, part->u.scalar.e->u.value);
     }
@@ -100,7 +100,7 @@ static bool fill_aggregate(kj_sema *s, const kj_expr *e, filling *f)
     const kj_type type = {.kind = KJ_T_AGGREGATE, .dtype = f->of->type, .of = f->of};
     kj_operand v = const_parts(s, e, &type, f->what);
     if (v.kind != KJ_V_ERROR)
-        write_parts(&v, f->data + f->n++ * f->of->size);
+        kj_write_parts(&v, f->data + f->n++ * f->of->size);
     return v.kind != KJ_V_ERROR;
 }
 

@@ -6,6 +6,11 @@
 #include "lang/signature.h"
 #include "sema/body/body.h"
 
+/* ---- program.c ---- */
+
+/* The symbol that an item declared; NULL when a later one of the same name took its place. */
+kj_symbol *kj_symbol_of(const kj_item *item);
+
 /* ---- kernel.c ---- */
 
 /* Notes the kernel's attributes in `k`; false after an error. */

@@ -49,21 +49,10 @@ static void declare_items(kj_sema *s, kj_program *p, kj_file *file, kj_scope *pr
     }
 }
 
-/* The symbol that an item declared; NULL when a later one of the same name took its place. */
-static kj_symbol *symbol_of(const kj_item *item)
+kj_symbol *kj_symbol_of(const kj_item *item)
 {
     kj_symbol *sym = kj_scope_find(item->file->scope, item->name);
     return sym && sym->item == item ? sym : NULL;
-}
-
-bool kj_constant_value(const kj_item *item, kj_value *value, bool *typed)
-{
-    const kj_symbol *sym = symbol_of(item);
-    if (!sym || sym->kind != KJ_SYM_CONST || !kj_is_constant(&sym->value))
-        return false;
-    *typed = sym->value.kind == KJ_V_SCALAR;
-    *value = *typed ? sym->value.u.scalar.e->u.value : sym->value.u.literal;
-    return true;
 }
 
 static int generic_of(const kj_item *item, const kj_type_ref *ref)
@@ -330,7 +319,7 @@ static void resolve_types(kj_sema *s, const kj_file *file)
     s->scope = file->scope;
     for (const kj_item *item = file->items; item; item = item->next) {
         bool type = item->kind == KJ_I_TYPE || item->kind == KJ_I_RECORD;
-        kj_symbol *sym = type ? symbol_of(item) : NULL;
+        kj_symbol *sym = type ? kj_symbol_of(item) : NULL;
         if (sym)
             sym->resolve(s, sym);
     }
@@ -340,7 +329,7 @@ static void resolve_items(kj_sema *s, const kj_file *file)
 {
     s->scope = file->scope;
     for (const kj_item *item = file->items; item; item = item->next) {
-        kj_symbol *sym = item->name ? symbol_of(item) : NULL;
+        kj_symbol *sym = item->name ? kj_symbol_of(item) : NULL;
         if (sym && item->kind == KJ_I_CONST)
             kj_const_resolve(s, sym);
         static const char *const plain[] = {
@@ -356,8 +345,8 @@ static void check_bodies(kj_sema *s, const kj_program *p, const kj_file *file)
 {
     s->scope = file->scope;
     for (const kj_item *item = file->items; item && !s->too_big; item = item->next) {
-        if (item->kind == KJ_I_FN && symbol_of(item))
-            check_body(s, item, symbol_of(item), NULL);
+        if (item->kind == KJ_I_FN && kj_symbol_of(item))
+            check_body(s, item, kj_symbol_of(item), NULL);
         else if (item->kind == KJ_I_KERNEL)
             check_body(s, item, NULL, kj_kernel_of(p, item));
     }

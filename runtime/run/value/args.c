@@ -103,6 +103,8 @@ static bool extent(kj_run *r, kj_span at, kj_rvalue v, int64_t *out)
     if (v.kind != KJ_R_INT) {
         kj_run_fail(r, KJIT_TYPE, at, "a shape is an int or a tuple of ints: %s is none",
                     kj_run_kind_name(v));
+        if (v.kind == KJ_R_ARRAY && v.u.object->fixed)
+            return kj_run_hint(r, "a constant that is a shape is a tuple: const SHAPE = (3, 4)");
         if (v.kind == KJ_R_ARRAY || v.kind == KJ_R_LAZY)
             return kj_run_hint(r, "the shape of an array is a.shape: full(a.shape, 5)");
         return v.kind == KJ_R_FLOAT ? kj_run_hint(r, "// divides to an int") : false;
