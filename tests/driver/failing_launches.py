@@ -2,19 +2,19 @@
 """Fails driver calls under launches, one at a time: failing_launches.py KJIT PROGRAM DRIVER [first | all]
 
 PROGRAM is tests/api/failing_launches.c, which judges what its launches came to. Of each call that it makes the first
-FIRST fail, and one in AGAIN of those behind them (`all`, or with KJIT_TEST_ALL set: each, with each code; `first`: one
-in AGAIN of all), with the codes of inject.py in turn. Those that put work into a stream fail once more where afterwards
-nothing can be waited for: what is still on its way then is kept. The double may tell of nothing misused or left."""
+FIRST fail, and one in AGAIN of those behind them, one in 2 of those that put work into a stream, with the codes of
+inject.py in turn (`all`, or with KJIT_TEST_ALL set: each, with each code; `first`: fewer). Copies back fail
+twice, too, and calls that put work into a stream where afterwards nothing can be waited for: what is still on its way
+then is kept. The double may tell of nothing misused or left."""
 import concurrent.futures
 import os
 import pathlib
-import re
 import sys
 import tempfile
 
 import inject
 
-FIRST, AGAIN = 16, 4
+FIRST, AGAIN = 12, 5
 SCENARIOS = [("failing_launches", {}, True), ("failing_launches cancellable", {}, True)]
 SHUT_DOWN = 4  # behind that every call fails, not the one alone
 # Of these each is as good as any other; inject.py has them.
@@ -36,14 +36,17 @@ def injections(counts, when, log):
         if symbol in ALIKE:
             continue
         codes = [code for code in inject.DOCUMENTED[symbol] if code != SHUT_DOWN]
+        again = 2 * AGAIN if when == "first" else 2 if symbol in PUTS else AGAIN
         for nth in range(1, count + 1):
-            chosen = nth % AGAIN == 0 or (when != "first" and nth <= FIRST)
-            if not chosen and when != "all":
+            if when != "all" and nth % again and (nth > FIRST or when == "first"):
                 continue
-            for code in codes if when == "all" else codes[nth % len(codes):][:1]:
-                yield f"{symbol}:{nth}:{code}"
-            if symbol in PUTS and (nth % AGAIN == 0 or when == "all"):
-                yield f"{symbol}:{nth}:{codes[nth % len(codes)]},{never}"
+            code = codes[nth % len(codes)]
+            for each in codes if when == "all" else [code]:
+                yield f"{symbol}:{nth}:{each}"
+            if symbol == "cuMemcpyDtoHAsync":
+                yield f"{symbol}:{nth}:2,{symbol}:{nth + 1}:2"
+            if symbol in PUTS and (when == "all" or nth % AGAIN == 0):
+                yield f"{symbol}:{nth}:{code},{never}"
 
 
 def main():

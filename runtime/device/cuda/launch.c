@@ -134,16 +134,12 @@ kj_cu_result kj_cuda_put(kj_device *dev, kj_cu_stream stream, kj_cuda_counter *c
     return put(dev, stream, counter, call, &at);
 }
 
-/* Puts a launch into a stream as a whole, or fails with nothing of it there: what has got there uses memory that
- * its owner is about to give back, so it is waited for (whoever cannot wait has lost the device, and then nothing is
- * given back). A kernel has run then, and is no failed launch for it: what comes back with it comes now. */
-static kjit_status put_whole(kj_device *dev, kj_cu_stream stream, kj_cuda_counter *counter,
-                             const kj_launch_call *call, kj_failure *why)
+/* What a launch that did not get into its stream as a whole comes to. What is there uses memory that its owner is
+ * about to give back, so it is waited for; who cannot wait has lost the device, and then nothing is given back. A kernel
+ * that has run is no launch that failed: what was to come back with it comes now. */
+static kjit_status clear_away(kj_device *dev, kj_cu_stream stream, const kj_launch_call *call,
+                              progress at, kj_cu_result result, kj_failure *why)
 {
-    progress at;
-    kj_cu_result result = put(dev, stream, counter, call, &at);
-    if (result == KJ_CU_SUCCESS)
-        return KJIT_OK;
     if (at != NOWHERE)
         kj_cuda_sync(dev, stream);
     if (at != LAUNCHED)
@@ -154,6 +150,15 @@ static kjit_status put_whole(kj_device *dev, kj_cu_stream stream, kj_cuda_counte
     return result == KJ_CU_SUCCESS
                ? KJIT_OK
                : kj_cuda_failed(dev, result, why, "fetch what %s came to", name_of(call));
+}
+
+/* Puts a launch into a stream as a whole, or fails with nothing of it there. */
+static kjit_status put_whole(kj_device *dev, kj_cu_stream stream, kj_cuda_counter *counter,
+                             const kj_launch_call *call, kj_failure *why)
+{
+    progress at;
+    kj_cu_result result = put(dev, stream, counter, call, &at);
+    return result == KJ_CU_SUCCESS ? KJIT_OK : clear_away(dev, stream, call, at, result, why);
 }
 
 /* Into the stream of calls without a queue, whose counter is every thread's. */
