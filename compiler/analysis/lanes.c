@@ -3,22 +3,27 @@
  * Threads side by side along x are not always those that access neighbouring elements: in
  * `let i, j = grid(2)` and a[i, j] those along y do. For each axis this counts what the kernel's
  * accesses cost when the lanes run along it: one that moves by an element from lane to lane, or not
- * at all, is one load; any other is a gather. What a thread computes is the same either way, and so
- * is all that a kernel can observe: where the order of a block's threads shows (operations of warps,
+ * at all, is one load; any other is a gather. Where blocks are only a few threads wide, lanes that do
+ * not run along another axis go by the threads' numbers, and gather whatever differs between threads.
+ * What a thread computes is the same either way, and so is all that a kernel can observe: where the order of a block's threads shows (operations of warps,
  * atomics, printed lines, launches, loops that wait), they stay along x. */
 #include <math.h>
 
 #include "analysis/regions.h"
+
+enum { FEW = 8 /* lanes: less are not worth it */ };
 
 /* How far a value moves from one thread to the next along an axis. */
 typedef enum step { STAYS, ONE, FAR } step;
 
 typedef struct search {
     int axis;
+    bool flat; /* the lanes go by the threads' numbers */
     step *var; /* by kj_var.id: what is known of it so far */
     int depth; /* loops around */
     double cost;
-    bool moves; /* some access does, by an element */
+    bool moves;   /* some access does, by an element */
+    bool follows; /* or by more */
     bool changed;
 } search;
 
@@ -70,7 +75,9 @@ static step step_of(const search *f, const kj_texpr *e)
     switch (e->kind) {
     case KJ_TE_VAR: return f->var[e->u.var->id];
     case KJ_TE_INDEX:
-        return e->u.index.which == KJ_THREAD_IDX && e->u.index.axis == f->axis ? ONE : STAYS;
+        if (e->u.index.which != KJ_THREAD_IDX)
+            return STAYS;
+        return f->flat ? FAR : e->u.index.axis == f->axis ? ONE : STAYS;
     case KJ_TE_CONVERT: return step_of(f, e->u.unary.arg);
     case KJ_TE_BINARY: return step_of_binary(f, e);
     case KJ_TE_SELECT: return either(step_of(f, e->u.select.yes), step_of(f, e->u.select.no));
@@ -127,6 +134,7 @@ static void access(search *f, const kj_tarray *a, kj_texpr *const *index)
     step s = step_of_place(f, a, index);
     f->cost += times * (s == FAR ? GATHER : 1);
     f->moves |= s == ONE;
+    f->follows |= s != STAYS;
 }
 
 static bool visit_access(void *ctx, const kj_tstmt *s, const kj_texpr *e)
@@ -171,7 +179,10 @@ static void count(search *f, const kj_tstmt *s)
  * to be known are not worth the time: then x is the best. */
 static double cost_along(kj_arena *arena, const kj_tkernel *k, int axis)
 {
-    search f = {.axis = axis, .var = KJ_NEW_ARRAY(arena, step, (size_t)k->nvars + 1)};
+    bool narrow = k->block[0] < FEW && k->block[1] * k->block[2] > 1;
+    search f = {.axis = axis,
+                .flat = narrow && axis == 0,
+                .var = KJ_NEW_ARRAY(arena, step, (size_t)k->nvars + 1)};
     enum { ROUNDS = 8 };
     int rounds = 0;
     do {
@@ -181,7 +192,8 @@ static double cost_along(kj_arena *arena, const kj_tkernel *k, int axis)
     if (f.changed)
         return axis == 0 ? 0 : INFINITY;
     count(&f, k->body->body);
-    return f.moves || axis == 0 ? f.cost : INFINITY;
+    bool any = axis == 0 || f.moves || (narrow && f.follows && k->block[axis] >= FEW);
+    return any ? f.cost : INFINITY;
 }
 
 /* ---- The choice ---- */
@@ -203,10 +215,8 @@ static bool visit_order(void *ctx, const kj_tstmt *s, const kj_texpr *e)
     return !*shows;
 }
 
-/* Fewer lanes than that are not worth it. */
 static bool is_long(const kj_tkernel *k, int axis)
 {
-    enum { FEW = 8 };
     return k->block[axis] >= (k->block[0] < FEW ? k->block[0] : FEW) && k->block[axis] > 1;
 }
 

@@ -192,6 +192,8 @@ static void make_blocks(kj_lower *lo)
     LLVMValueRef last = LLVMGetParam(lo->fn, 2);
     lo->fail = lo->stop = kj_new_block(lo, "fail");
     LLVMBuildBr(lo->b, head);
+    lo->front = lo->watch ? NULL : before;
+    lo->early = NULL;
     LLVMPositionBuilderAtEnd(lo->b, head);
     LLVMValueRef b = LLVMBuildPhi(lo->b, lo->i64, "b");
     LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntSLT, b, last, ""), block, end);

@@ -301,7 +301,7 @@ static kj_tile lower_binary(kj_lower *lo, kj_op op, kj_tile lhs, kj_tile rhs)
     return op == KJ_OP_FLOORDIV || op == KJ_OP_MOD ? t : kj_relaxed(lo, t);
 }
 
-static kj_tile operate(kj_lower *lo, const kj_texpr *e, kj_tile v[KJ_BUILTIN_ARGS], kj_mask m)
+kj_tile kj_operate(kj_lower *lo, const kj_texpr *e, kj_tile v[KJ_BUILTIN_ARGS], kj_mask m)
 {
     switch (e->kind) {
     case KJ_TE_UNARY: return kj_relaxed(lo, kj_tile_unary(lo, e->u.unary.op, v[0]));
@@ -318,12 +318,14 @@ static kj_tile lower_operation(kj_lower *lo, const kj_texpr *e, kj_mask m)
 {
     const kj_texpr *operands[KJ_MAX_OPERANDS];
     kj_tile v[1 + KJ_BUILTIN_ARGS];
-    for (int i = 0, n = kj_operands(e, operands); i < n; i++)
+    int n = kj_operands(e, operands);
+    for (int i = 0; i < n; i++)
         v[1 + i] = kj_lower_expr(lo, operands[i], m);
     bool warp = e->kind == KJ_TE_CALL && kj_builtins[e->u.call.id].how == KJ_HOW_WARP;
     if (e->checked && warp)
         kj_lower_warp_check(lo, e, v[1], m);
-    v[0] = operate(lo, e, v + 1, m);
+    v[0] = kj_is_early(lo, e, v + 1, n) ? kj_operate_early(lo, e, v + 1, n, m)
+                                        : kj_operate(lo, e, v + 1, m);
     if (e->checked && !warp)
         kj_lower_value_check(lo, e, v, m);
     return v[0];

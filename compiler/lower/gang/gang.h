@@ -6,6 +6,8 @@
 
 /* ---- expr.c ---- */
 
+/* An operation, of operands that are evaluated. */
+kj_tile kj_operate(kj_lower *lo, const kj_texpr *e, kj_tile v[KJ_BUILTIN_ARGS], kj_mask m);
 kj_tile kj_lower_expr(kj_lower *lo, const kj_texpr *e, kj_mask m);
 void kj_lower_effect(kj_lower *lo, const kj_texpr *e, kj_mask m); /* nobody asks for its value */
 /* Variables of the gang. */
@@ -122,6 +124,12 @@ void kj_lower_warp_check(kj_lower *lo, const kj_texpr *e, kj_tile members, kj_ma
 void kj_alive_begin(kj_lower *lo, kj_mask m);
 void kj_alive_leave(kj_lower *lo, const kj_tblock *block, kj_mask m);
 void kj_lower_value_check(kj_lower *lo, const kj_texpr *e, const kj_tile *values, kj_mask m);
+
+/* ---- early.c ---- */
+
+/* Is the operation one of floats that the launch has in common, to be computed in front of the blocks (kj_lower.front)? */
+bool kj_is_early(const kj_lower *lo, const kj_texpr *e, const kj_tile *operands, int n);
+kj_tile kj_operate_early(kj_lower *lo, const kj_texpr *e, kj_tile *operands, int n, kj_mask m);
 
 /* ---- builtin.c ---- */
 

@@ -190,6 +190,8 @@ struct kj_lower {
     bool no_fma;                /* it has no fused multiply-adds */
     int sm;                     /* the GPU's generation: 75, 90 */
     bool rolled;                /* loops stay loops, whatever @unroll says */
+    LLVMBasicBlockRef front;    /* of a CPU's entry: behind its parameters; or NULL */
+    struct kj_early *early;     /* what is computed there */
     const kj_tstmt *waits;      /* the loop around that waits by loads; or NULL */
     int unrolls;                /* loops that LLVM unrolls for @unroll, so far */
     int divisions;              /* of vectors of 64 bits, so far */

@@ -201,6 +201,16 @@ static kj_operand print_call(kj_sema *s, const kj_expr *e)
     return kj_print_call(s, e, v);
 }
 
+/* One that stands where only numbers may. */
+static kj_operand array_call(kj_sema *s, const kj_expr *e, const char *name)
+{
+    const char *call = kj_arena_printf(s->diag->arena, "%s(...)", name);
+    return refuse_call(s, e, "an array is made by its own declaration",
+                       kj_arena_printf(s->diag->arena,
+                                       "write let a = %s, in a statement of its own",
+                                       kj_source_text(s, e->span, call)));
+}
+
 static kj_operand builtin_call(kj_sema *s, const kj_expr *e, kj_builtin id, kj_dtype want)
 {
     if (kj_axis_call(s, e, id) || !kj_no_keywords(s, e, kj_builtins[id].name))
@@ -214,11 +224,7 @@ static kj_operand builtin_call(kj_sema *s, const kj_expr *e, kj_builtin id, kj_d
     case KJ_BI_ASSERT: return assert_call(s, e);
     case KJ_BI_PRINT: return print_call(s, e);
     case KJ_BI_SHARED_ARRAY:
-    case KJ_BI_LOCAL_ARRAY:
-        return refuse_call(s, e, "an array is made by its own declaration",
-                           kj_arena_printf(s->diag->arena,
-                                           "write let a = %s, in a statement of its own",
-                                           kj_source_text(s, e->span, "local.array(n, f32)")));
+    case KJ_BI_LOCAL_ARRAY: return array_call(s, e, kj_builtins[id].name);
     case KJ_BI_RANGE:
         return refuse_call(s, e, "range stands only in a for loop",
                            "write for i in range(n) { ... }");
