@@ -269,12 +269,21 @@ kj_near kj_near_to(const char *name)
     return (kj_near){.name = name, .distance = LONGEST_NAME};
 }
 
+/* A name of five letters is one edit away from what was meant, one of two begins with it or has a letter replaced: else
+ * each is near to many that have nothing to do with it. */
+static size_t edits_allowed(const char *name, size_t len, const char *candidate, size_t other)
+{
+    size_t longer = len > other ? len : other;
+    if (len < 3)
+        return len == 2 && (other == 2 || *name == *candidate);
+    return longer < 6 ? 1 : longer < 10 ? 2 : 3;
+}
+
 void kj_near_offer(kj_near *near, const char *candidate)
 {
     size_t len = strlen(near->name), other = strlen(candidate);
     size_t longer = len > other ? len : other;
-    /* near enough: a third of the letters, those of the longer name where it is no mere x or out */
-    size_t allowed = ((len > 3 ? longer : len) + 1) / 3;
+    size_t allowed = edits_allowed(near->name, len, candidate, other);
     if (longer > LONGEST_NAME || longer - least(len, other) > allowed ||
         strcmp(near->name, candidate) == 0)
         return;

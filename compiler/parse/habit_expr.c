@@ -103,6 +103,90 @@ bool kj_habit_as(kj_parser *p, kj_message *m, kj_span at)
     return true;
 }
 
+/* ---- Operators that are words ---- */
+
+static bool stands_alone(const kj_source *s, uint32_t begin, uint32_t end)
+{
+    while (begin > 0 && kj_is_blank(s->text[begin - 1]))
+        begin--;
+    end = kj_skip_blanks(s, end);
+    bool assigned = begin > 1 && s->text[begin - 1] == '=' && !strchr("=!<>", s->text[begin - 2]);
+    return (assigned || (begin > 0 && strchr("(,[", s->text[begin - 1]))) &&
+           strchr("),]}#;\n", s->text[end]);
+}
+
+bool kj_habit_operator(kj_parser *p, kj_span at)
+{
+    static const char *const words[][3] = {
+        {"xor", "^", "an exclusive or is written a ^ b, of bools a != b"},
+        {"mod", "%", "a remainder is written a % b, and has the sign of b"},
+        {"rem", NULL, "fmod(x, y) has the sign of x; a % b that of b"},
+        {"div", "//", "an integer quotient is written a // b, and rounded down"},
+        {"shl", "<<", "a shift is written a << n"},
+        {"shr", ">>", "a shift is written a >> n"},
+    };
+    const char *word = kj_piece(p, at.begin, at.end);
+    const kj_source *s = p->source;
+    uint32_t right = kj_skip_blanks(s, at.end);
+    uint32_t begin = operand_start(s, p->prev_span.end), end = operand_end(s, right);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strcmp(words[i][0], word) != 0)
+            continue;
+        kj_message *m = kj_error(p->diag, at, KJ_RULE_SYNTAX, "there is no '%s'", word);
+        kj_hint(p->diag, m, "%s", words[i][2]);
+        /* what is more than two operands would be grouped in another way */
+        if (words[i][1] && begin < p->prev_span.end && end > right && stands_alone(s, begin, end))
+            kj_fix(p->diag, m, at, "%s", words[i][1]);
+        return true;
+    }
+    return false;
+}
+
+/* ---- Records ---- */
+
+/* The fields of P{x: 1, y: 2} as arguments; NULL: it is not written so, on one line. */
+static const char *as_arguments(kj_parser *p, uint32_t begin, uint32_t end)
+{
+    const char *out = "";
+    while (begin < end) {
+        uint32_t name = kj_skip_blanks(p->source, begin), colon = kj_word_end(p->source, name), at;
+        int depth = 0;
+        if (colon == name || p->source->text[colon] != ':')
+            return NULL;
+        for (at = colon + 1; at < end && (depth > 0 || p->source->text[at] != ','); at++) {
+            depth += strchr("([{", p->source->text[at]) != NULL;
+            depth -= strchr(")]}", p->source->text[at]) != NULL;
+        }
+        uint32_t value = kj_skip_blanks(p->source, colon + 1), last = at;
+        while (last > value && kj_is_blank(p->source->text[last - 1]))
+            last--;
+        out = kj_arena_printf(p->arena, "%s%s%s=%s", out, *out ? ", " : "",
+                              kj_piece(p, name, colon), kj_piece(p, value, last));
+        begin = at + 1;
+    }
+    return out;
+}
+
+bool kj_habit_record(kj_parser *p, kj_message *m, kj_span at)
+{
+    uint32_t close = p->source->text[at.begin] == '{' ? kj_closing(p->source, at.begin) : 0;
+    const char *fields = close ? as_arguments(p, at.begin + 1, close) : NULL;
+    if (!fields || !*fields)
+        return false;
+    kj_write(p->diag, m, (kj_span){p->prev_span.begin, close + 1}, "%s(%s)",
+             kj_piece(p, p->prev_span.begin, p->prev_span.end), fields);
+    return true;
+}
+
+bool kj_habit_new(kj_parser *p, kj_message *m, kj_span at)
+{
+    if (strcmp(kj_piece(p, p->prev_span.begin, p->prev_span.end), "new") != 0)
+        return false;
+    kj_hint(p->diag, m, "a record is made by its name alone: P(1, 2)");
+    kj_fix(p->diag, m, (kj_span){p->prev_span.begin, at.begin}, "%s", "");
+    return true;
+}
+
 /* ---- Expressions ---- */
 
 void kj_habit_range(kj_parser *p, kj_message *m, kj_span at)

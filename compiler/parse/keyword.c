@@ -106,6 +106,8 @@ bool kj_misspelled_operator(const kj_mistake *x)
                    kj_foreign_word(kj_mistake_source(p, p->first_span), NULL); /* goto end */
     if (!foreign && kj_met(x, "name") && !kj_mistake_is_name(x, x->at)) {
         const char *word = kj_mistake_source(p, x->at);
+        if (kj_habit_operator(p, x->at))
+            return true;
         kj_near near = kj_near_to(word);
         for (int i = 0; i < x->n; i++)
             if (is_keyword(x->expected[i]))

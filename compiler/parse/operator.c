@@ -164,6 +164,8 @@ static kj_message *behind_statement(const kj_mistake *x)
     if (kj_misspelled_statement(x))
         return NULL;
     kj_message *m = kj_expected(x, "the end of the statement");
+    if (p->prev == KJ_TK_NAME && (kj_habit_record(x->p, m, x->at) || kj_habit_new(x->p, m, x->at)))
+        return m;
     if (kj_met(x, "{"))
         hint_first_word(x, m);
     if (p->prev == KJ_TK_NAME && !kj_mistake_is_declared(x, p->prev_span))

@@ -296,6 +296,20 @@ static uint64_t multiply_high(uint64_t a, uint64_t b)
     return ah * bh + (middle >> 32) + (more >> 32);
 }
 
+/* Both ends are of the type: of another, those between may not be either. */
+static bool takes_range(kj_run *r, const kj_rcall *c, kjit_dtype dtype, int64_t low, int64_t last)
+{
+    kj_value ends[] = {kj_int(KJ_I64, low), kj_int(KJ_I64, last)};
+    for (int i = 0; i < 2; i++) {
+        if (kj_value_fits(ends[i], (kj_dtype)dtype))
+            continue;
+        kj_run_fail(r, KJIT_TYPE, c->spans[i], "%lld does not fit in %s", (long long)ends[i].i,
+                    kj_dtype_name(r->ctx, dtype));
+        return kj_run_hint(r, "give it a type that holds them: random.randint(low, high, n, i64)");
+    }
+    return true;
+}
+
 bool kj_run_random_randint(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     kjit_dtype dtype = KJIT_I32;
@@ -312,9 +326,7 @@ bool kj_run_random_randint(kj_run *r, kj_rcall *c, kj_rvalue *out)
     if (!kj_is_int((kj_dtype)dtype))
         return kj_run_fail(r, KJIT_TYPE, c->spans[3], "random.randint makes integers, not %s",
                            kj_dtype_name(r->ctx, dtype));
-    unsigned char element[KJ_RUN_ELEMENT];
-    if (!kj_run_pack(r, c->spans[0], dtype, kj_run_int(low), element) ||
-        !kj_run_pack(r, c->spans[1], dtype, kj_run_int(high - 1), element) ||
+    if (!takes_range(r, c, dtype, low, high - 1) ||
         !kj_run_new_array(r, c->span, dtype, ndim, shape, KJIT_HOST, out))
         return false;
     if (is_large(out->u.object->u.array))

@@ -369,6 +369,13 @@ static kj_operand expr(kj_sema *s, const kj_expr *e, kj_dtype want)
     return kj_no_value(e->span);
 }
 
+/* Not of what is within an index or a call. */
+static kj_dtype meant_by(const kj_sema *s, const kj_expr *e, kj_dtype want)
+{
+    bool operates = e->kind == KJ_E_BINARY || e->kind == KJ_E_UNARY || e->kind == KJ_E_COND;
+    return !operates ? KJ_VOID : kj_is_float(want) ? want : want == KJ_VOID ? s->meant : KJ_VOID;
+}
+
 static kj_operand any(kj_sema *s, const kj_expr *e, kj_dtype want, bool place)
 {
     if (s->too_big)
@@ -384,10 +391,13 @@ static kj_operand any(kj_sema *s, const kj_expr *e, kj_dtype want, bool place)
         s->depth--;
         return kj_no_value(e->span);
     }
+    kj_dtype meant = s->meant;
+    s->meant = meant_by(s, e, want);
     v = place && e->kind == KJ_E_INDEX    ? kj_index_place(s, e)
         : place && e->kind == KJ_E_MEMBER ? member_place(s, e)
                                           : expr(s, e, want);
     v.span = e->span;
+    s->meant = meant;
     s->depth--;
     s->lost |= v.kind == KJ_V_ERROR && !kj_is_hypothetical(s);
     return v;

@@ -148,7 +148,7 @@ bool kj_is_module(const char *name)
     return false;
 }
 
-/* The name here for what a module of Python calls `name`, or NULL. */
+/* The name here for what a module of Python calls `name`; NULL: kj_hint_module_member knows. */
 static const char *native_name(kj_sema *s, const char *name)
 {
     static const struct {
@@ -198,9 +198,9 @@ static const char *native_name(kj_sema *s, const char *name)
         if (strcmp(name, names[i].theirs) == 0)
             return names[i].ours;
     for (int id = 0; id < KJ_NBUILTINS; id++)
-        if (strcmp(name, kj_builtins[id].name) == 0)
+        if (strcmp(name, kj_builtins[id].name) == 0 && strcmp(name, "remainder") != 0)
             return kj_arena_printf(s->diag->arena, "%s%s", name, kj_call_words((kj_builtin)id));
-    return kj_nearest_visible(s, name);
+    return NULL;
 }
 
 /* cuda.random.xoroshiro128p_normal_float32, np.random.randn */
@@ -248,6 +248,8 @@ kj_operand kj_module_member(kj_sema *s, const kj_expr *e)
         kj_hint(s->diag, m, "write %s", ours);
     if (ours && (!seeded || names_of_seeds(theirs)))
         kj_fix_name(s, m, ours);
+    if (!ours && kj_is_shown(s->diag, m))
+        kj_hint_module_member(s, m, e->u.member.name);
     return kj_no_value(e->span);
 }
 

@@ -203,7 +203,6 @@ static const struct {
     const char *name, *hint;
 } methods[] = {
     {"copy_from_host", "d.copy_to_device(h) copies h into d"},
-    {"astype", "a conversion is written as f64(a)"},
     {"copy", "write copy(a)"},
     {"flatten", "write copy(a.ravel())"},
     {"item", "write a[0]"},
@@ -213,6 +212,9 @@ static const struct {
     {"wait", "write s.synchronize()"},
     {"std", "write sqrt(((a - a.mean()) ** 2).mean())"},
     {"abs", "write abs(a)"},
+    {"prod", "reduce(f, a, 1.0) joins all elements by a function: fn f(x: f32, y: f32) -> f32 { "
+             "return x * y }"},
+    {"transpose", "write a.T"},
 };
 
 static void unknown_member(kj_sema *s, const kj_expr *e)
@@ -283,6 +285,9 @@ static void hint_member(kj_sema *s, kj_message *m, const char *name)
         {"copy_to_host", "arrays come back where they are read"},
         {"assert_allclose", "write assert_close(a, b)"},
         {"allclose", "write assert_close(a, b)"},
+        {"dot", "write a @ b"},
+        {"normal", "it takes shape, type and seed: random.normal((3, 4), f32, seed=1)"},
+        {"uniform", "it takes shape, type and seed: random.uniform((3, 4), f32, seed=1)"},
         {"seed", "the seed is an argument: random.uniform(n, f32, seed=1)"},
     };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
@@ -293,11 +298,7 @@ static void hint_member(kj_sema *s, kj_message *m, const char *name)
             return;
         }
     }
-    if (kj_hint_habit(s, m, name))
-        return;
-    const char *near = kj_scope_find(s->scope, name) ? name : kj_nearest_visible(s, name);
-    if (near)
-        kj_hint(s->diag, m, "write %s(...)", near);
+    kj_hint_module_member(s, m, name);
 }
 
 /* np.zeros, np.random.rand: is the name before the dots one that is not declared? (reported) */

@@ -4,12 +4,22 @@
 
 #include "sema/node/node.h"
 
-static const struct {
+typedef struct row {
     const char *name, *hint;
-} habits[] = {
-#define NAME(name, hint) {name, hint},
+    bool run; /* `hint` is code of run blocks */
+} row;
+
+static const row habits[] = {
+#define NAME(name, hint) {name, hint, false},
+#define RUN(name, code) {name, code, true},
 #include "sema/node/elsewhere.def"
-#undef NAME
+};
+
+/* What modules have of these names, and no hint is for by themselves. */
+static const row members[] = {
+#define NAME(name, hint)
+#define MEMBER(name, hint) {name, hint, false},
+#include "sema/node/elsewhere.def"
 };
 
 /* Families of names: how they begin. */
@@ -62,6 +72,24 @@ static bool hint_vector(kj_sema *s, kj_message *m, const char *name)
     return true;
 }
 
+static bool hint_of(kj_sema *s, kj_message *m, const char *name, const row *rows, size_t n)
+{
+    static const char begin[] = "write ";
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(rows[i].name, name) != 0)
+            continue;
+        if (rows[i].run)
+            kj_hint(s->diag, m, "%s %s",
+                    s->in_run ? "write" : "a run block does it:", rows[i].hint);
+        else
+            kj_hint(s->diag, m, "%s", rows[i].hint);
+        if (!rows[i].run && strncmp(rows[i].hint, begin, strlen(begin)) == 0)
+            kj_fix_name(s, m, rows[i].hint + strlen(begin));
+        return true;
+    }
+    return false;
+}
+
 bool kj_hint_habit(kj_sema *s, kj_message *m, const char *name)
 {
     for (size_t i = 0; i < sizeof families / sizeof *families && !s->in_run; i++) {
@@ -70,15 +98,28 @@ bool kj_hint_habit(kj_sema *s, kj_message *m, const char *name)
             return true;
         }
     }
-    for (size_t i = 0; i < sizeof habits / sizeof *habits; i++) {
-        if (strcmp(habits[i].name, name) == 0) {
-            kj_hint(s->diag, m, "%s", habits[i].hint);
-            if (strncmp(habits[i].hint, "write ", strlen("write ")) == 0)
-                kj_fix_name(s, m, habits[i].hint + strlen("write "));
-            return true;
-        }
-    }
-    return kj_hint_library(s, m, name) || hint_vector(s, m, name);
+    return hint_of(s, m, name, habits, sizeof habits / sizeof *habits) ||
+           kj_hint_library(s, m, name) || hint_vector(s, m, name);
+}
+
+void kj_hint_module_member(kj_sema *s, kj_message *m, const char *name)
+{
+    if (hint_of(s, m, name, members, sizeof members / sizeof *members) || kj_hint_habit(s, m, name))
+        return;
+    const kj_symbol *own = kj_scope_find(s->scope, name);
+    const char *near = own || strlen(name) < 4 ? NULL : kj_nearest_visible(s, name);
+    bool value = own && own->kind == KJ_SYM_VALUE;
+    if (!own && !s->in_run && kj_run_builtin_named(name) >= 0)
+        kj_hint(s->diag, m, "'%s' belongs to the run block", name);
+    else if (own)
+        kj_hint(s->diag, m, "write %s%s", name, value ? "" : "(...)");
+    else if (near) /* of another's library: it need not do the same */
+        kj_hint(s->diag, m, "did you mean '%s'?", near);
+    else
+        kj_hint(s->diag, m, "kjit builtins lists what there is, %s",
+                s->in_run ? "kjit doc std the library" : "for kernels too");
+    if (value)
+        kj_fix_name(s, m, name);
 }
 
 bool kj_hint_own_function(kj_sema *s, kj_message *m, const char *name)
@@ -102,11 +143,23 @@ bool kj_hint_own_function(kj_sema *s, kj_message *m, const char *name)
     return false;
 }
 
-bool kj_is_type_elsewhere(const char *name)
+static const char *type_elsewhere(const char *name)
 {
     static const char begin[] = "write ";
     for (size_t i = 0; i < sizeof habits / sizeof *habits; i++)
         if (strcmp(habits[i].name, name) == 0 && strncmp(habits[i].hint, begin, strlen(begin)) == 0)
-            return kj_type_named(habits[i].hint + strlen(begin)) != KJ_VOID;
-    return false;
+            return kj_type_named(habits[i].hint + strlen(begin)) != KJ_VOID
+                       ? habits[i].hint + strlen(begin)
+                       : NULL;
+    return NULL;
+}
+
+bool kj_is_type_elsewhere(const char *name)
+{
+    return type_elsewhere(name) != NULL;
+}
+
+const char *kj_type_meant(const char *name)
+{
+    return kj_type_named(name) != KJ_VOID ? name : type_elsewhere(name);
 }

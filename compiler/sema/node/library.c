@@ -10,7 +10,7 @@ static const struct {
     {"sort", "sort", "sort.keys(a)", false},
     {"sorted", "sort", "sort.keys(a)", false},
     {"argsort", "sort", "sort.argsort(a)", false},
-    {"unique", "select", "select.unique(a)", false},
+    {"unique", "select", "select.unique(sort.keys(a))", false},
     {"nonzero", "select", "select.places(a > 0)", false},
     {"flatnonzero", "select", "select.places(a > 0)", false},
     {"compress", "select", "select.where(a, a > 0)", false},
@@ -24,7 +24,7 @@ static const struct {
     {"rfft", "fft", "fft.real(a)", false},
     {"irfft", "fft", "fft.inverse_real(a, n)", false},
     {"topk", "top", "top.k(a, 10)", false},
-    {"median", "sort", "sort.keys(a)[a.size // 2]", false},
+    {"median", "sort", "sort.keys(a)[a.size // 2], of two in the middle the upper", false},
     {"percentile", "sort", "sort.keys(a)[i64(0.9 * a.size)]", false},
     {"quantile", "sort", "sort.keys(a)[i64(0.9 * a.size)]", false},
     {"jn", "special", "special.jn(2, x)", true},
@@ -33,20 +33,29 @@ static const struct {
     {"yv", "special", "special.yn(2, x)", true},
 };
 
+static bool is_used(const kj_sema *s, const char *module)
+{
+    const kj_symbol *used = kj_scope_find(s->scope, kj_intern(s->arena, module, strlen(module)));
+    return used && used->kind == KJ_SYM_FILE;
+}
+
 bool kj_hint_library(kj_sema *s, kj_message *m, const char *name)
 {
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         if (strcmp(functions[i].theirs, name) != 0)
             continue;
-        const char *module = functions[i].module;
-        const kj_symbol *used =
-            kj_scope_find(s->scope, kj_intern(s->arena, module, strlen(module)));
+        const char *module = functions[i].module, *call = functions[i].call;
+        const char *also = strcmp(module, "sort") != 0 && strstr(call, "sort.") ? "sort" : NULL;
         const char *who = s->in_run || functions[i].kernels_too ? "write" : "a run block does it:";
-        if (used && used->kind == KJ_SYM_FILE)
-            kj_hint(s->diag, m, "%s %s", who, functions[i].call);
+        bool first = is_used(s, module), second = !also || is_used(s, also);
+        if (first && second)
+            kj_hint(s->diag, m, "%s %s", who, call);
+        else if (first || second)
+            kj_hint(s->diag, m, "%s %s, with use std.%s at the top of the file", who, call,
+                    first ? also : module);
         else
-            kj_hint(s->diag, m, "%s %s, with use std.%s at the top of the file", who,
-                    functions[i].call, module);
+            kj_hint(s->diag, m, "%s %s, with use std.%s and use std.%s at the top of the file", who,
+                    call, module, also);
         return true;
     }
     return false;

@@ -15,16 +15,62 @@ static uint32_t empty_call_end(const kj_source *s, uint32_t at)
     return s->text[end] == ')' ? end + 1 : at;
 }
 
+/* The end of the argument that begins at `at`; the source's for one that does not end on its line. */
+static uint32_t argument_end(const kj_source *s, uint32_t at)
+{
+    int depth = 0;
+    for (; s->text[at] && s->text[at] != '\n'; at++) {
+        char c = s->text[at];
+        if (depth == 0 && (c == ',' || c == ')'))
+            return at;
+        depth += strchr("([{", c) ? 1 : strchr(")]}", c) ? -1 : 0;
+    }
+    return (uint32_t)s->size;
+}
+
+/* The type that a.astype(...) asks for: f32, np.float32, "float32"; NULL: it is none. */
+static const char *type_asked(kj_sema *s, uint32_t begin, uint32_t end)
+{
+    const char *text = s->diag->source->text;
+    for (uint32_t at = begin; at < end; at++)
+        if (text[at] == '.')
+            begin = at + 1;
+    while (begin < end && strchr("\"' ", text[begin]))
+        begin++;
+    while (end > begin && strchr("\"' ", text[end - 1]))
+        end--;
+    return kj_type_meant(kj_arena_printf(s->diag->arena, "%.*s", (int)(end - begin), text + begin));
+}
+
+/* a.astype(i32) is i32(a). */
+static bool hint_astype(kj_sema *s, kj_message *m, const kj_expr *e)
+{
+    const kj_source *source = s->diag->source;
+    uint32_t begin = e->span.end + 1, end;
+    if (strcmp(e->u.member.name, "astype") != 0 || source->text[e->span.end] != '(')
+        return false;
+    end = argument_end(source, begin);
+    const char *type =
+        end < source->size && source->text[end] == ')' ? type_asked(s, begin, end) : NULL;
+    if (!type)
+        kj_hint(s->diag, m, "a conversion is written as f64(a)");
+    else
+        kj_write(s->diag, m, (kj_span){e->span.begin, end + 1}, "%s(%s)", type,
+                 kj_source_text(s, e->u.member.base->span, "x"));
+    return true;
+}
+
 /* x.sqrt() is sqrt(x), of functions of one number. */
 static bool hint_function(kj_sema *s, kj_message *m, const kj_expr *e)
 {
-    const char *name = e->u.member.name;
+    const char *name = strcmp(e->u.member.name, "conjugate") == 0 ? "conj" : e->u.member.name;
     uint32_t end = empty_call_end(s->diag->source, e->span.end);
     for (int id = 0; id < KJ_NBUILTINS; id++) {
         const kj_builtin_info *b = &kj_builtins[id];
         const char *arguments = strchr(b->signature, '(');
         bool one = arguments && arguments[1] && arguments[1] != ')' && arguments[2] == ')';
-        if (strcmp(b->name, name) != 0 || !one || end == e->span.end)
+        bool here = !s->in_run || strcmp(b->group, "vector") != 0;
+        if (strcmp(b->name, name) != 0 || !one || !here || end == e->span.end)
             continue;
         kj_write(s->diag, m, (kj_span){e->span.begin, end}, "%s(%s)", name,
                  kj_source_text(s, e->u.member.base->span, "x"));
@@ -55,8 +101,8 @@ bool kj_hint_method(kj_sema *s, kj_message *m, const kj_expr *e)
         {"std",
          "a deviation is made of sums: a run block does it, sqrt(((a - a.mean()) ** 2).mean())",
          false},
+        {"transpose", "write a.T", false},
         {"fill", "a loop sets elements; a run block does it: a[:] = x", false},
-        {"astype", "each element is converted where it is used: f64(a[i])", false},
         {"copy", "elements are copied by a loop, or all of a view, b[:] = a", false},
         {"iter", "a loop runs over all elements: for v in x { ... }", true},
         {"iter", "a loop runs over all elements: for v in x { ... }", false},
@@ -86,20 +132,21 @@ bool kj_hint_method(kj_sema *s, kj_message *m, const kj_expr *e)
             kj_hint(s->diag, m, "%s", others[i].hint);
             return true;
         }
-    return hint_function(s, m, e);
+    return hint_astype(s, m, e) || hint_function(s, m, e);
 }
 
-/* The end of the argument that begins at `at`; the source's for one that does not end on its line. */
-static uint32_t argument_end(const kj_source *s, uint32_t at)
+bool kj_hint_part(kj_sema *s, kj_message *m, const kj_aggregate *of, const kj_expr *e)
 {
-    int depth = 0;
-    for (; s->text[at] && s->text[at] != '\n'; at++) {
-        char c = s->text[at];
-        if (depth == 0 && (c == ',' || c == ')'))
-            return at;
-        depth += strchr("([{", c) ? 1 : strchr(")]}", c) ? -1 : 0;
+    const char *name = e->u.member.name;
+    if (of->kind == KJ_COMPLEX)
+        return hint_function(s, m, e);
+    if (!kj_is_vector(of))
+        return false;
+    if (strlen(name) > 1 && strspn(name, "xyzwrgba") == strlen(name)) {
+        kj_hint(s->diag, m, "one part at a time is read and assigned: v.x, v.y");
+        return true;
     }
-    return (uint32_t)s->size;
+    return kj_hint_habit(s, m, name);
 }
 
 bool kj_hint_where(kj_sema *s, kj_message *m, kj_span name)

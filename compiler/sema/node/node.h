@@ -193,8 +193,9 @@ struct kj_sema {
     int depth;
     int nodes, total; /* typed nodes of this walk; of all before it */
     bool too_big;
-    bool lost;               /* what runs has an expression without a value: there is an error */
-    bool in_run;             /* the run block, or a function of run blocks, is being checked */
+    kj_dtype meant; /* the float type that what operators compute is for; another: not known */
+    bool lost;      /* what runs has an expression without a value: there is an error */
+    bool in_run;    /* the run block, or a function of run blocks, is being checked */
     bool in_run_function;    /* such a function */
     const kj_file *run_file; /* whose they are */
     kj_scope *changing;      /* names in it that something else is assigned to */
@@ -276,8 +277,12 @@ bool kj_undeclared_targets(kj_sema *s, const kj_expr *targets);
 void kj_undeclared_type(kj_sema *s, const char *name, kj_span span);
 /* Hints at what a name of Python's, C's or CUDA's is here; false: it is none (elsewhere.c). */
 bool kj_hint_habit(kj_sema *s, kj_message *m, const char *name);
+/* The same of one behind `np.`, `math.` and the like; what nothing is known of gets a hint as well. */
+void kj_hint_module_member(kj_sema *s, kj_message *m, const char *name);
 /* Of a function as C and CUDA call it: sinf, __syncthreads, __expf, __popcll. */
 bool kj_hint_own_function(kj_sema *s, kj_message *m, const char *name);
+/* The type here: of f32, half or float32; NULL: it is none. */
+const char *kj_type_meant(const char *name);
 /* half, float32: where a value is wanted, a type is of no use. */
 bool kj_is_type_elsewhere(const char *name);
 /* a[:, None], a[np.newaxis] */
@@ -286,6 +291,8 @@ bool kj_is_new_axis(const kj_expr *e);
 bool kj_hint_library(kj_sema *s, kj_message *m, const char *name);
 /* Of a member that is not there, `e`: x.sqrt() is sqrt(x), a.length a.size (method.c). */
 bool kj_hint_method(kj_sema *s, kj_message *m, const kj_expr *e);
+/* The same of the fields of complex numbers and vectors: z.conjugate(), v.xy. */
+bool kj_hint_part(kj_sema *s, kj_message *m, const kj_aggregate *of, const kj_expr *e);
 void kj_hint_power(kj_sema *s, kj_message *m, kj_op op, kj_span a, kj_span b); /* x ^ 2 */
 /* Of where(c, a, b) in a kernel, whose name stands there. */
 bool kj_hint_where(kj_sema *s, kj_message *m, kj_span name);

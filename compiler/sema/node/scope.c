@@ -171,10 +171,13 @@ static bool is_offered(const kj_scope *scope, const kj_symbol *sym)
     return sym && (scope->up || strlen(sym->name) > 2);
 }
 
-static const char *nearest(const kj_sema *s, const char *name, bool variables)
+typedef enum offered { ALL, VARIABLES, OWN } offered;
+
+static const char *nearest(const kj_sema *s, const char *name, offered which)
 {
     kj_near own = kj_near_to(name), predefined = own;
-    for (const kj_scope *scope = s->scope; scope; scope = scope->up)
+    bool variables = which == VARIABLES;
+    for (const kj_scope *scope = s->scope; scope && (scope->up || which != OWN); scope = scope->up)
         for (size_t i = 0; i < scope->cap; i++)
             if (is_offered(scope, scope->slots[i]) && (!variables || is_variable(scope->slots[i])))
                 kj_near_offer(scope->up ? &own : &predefined, scope->slots[i]->name);
@@ -183,7 +186,7 @@ static const char *nearest(const kj_sema *s, const char *name, bool variables)
 
 const char *kj_nearest_visible(kj_sema *s, const char *name)
 {
-    return nearest(s, name, false);
+    return nearest(s, name, ALL);
 }
 
 void kj_fix_word(kj_sema *s, kj_message *m, kj_span name, const char *from, const char *to)
@@ -307,6 +310,12 @@ void kj_undeclared(kj_sema *s, const char *name, kj_span span)
     if (!kj_is_shown(s->diag, m) || hint_comment(s, m))
         return;
     bool value = !s->in_run && s->diag->source->text[span.end] != '(' && kj_is_type_elsewhere(name);
+    /* a variable whose name is misspelled, rather than another language's function */
+    const char *own = strchr("(.", s->diag->source->text[span.end]) ? NULL : nearest(s, name, OWN);
+    if (own) {
+        kj_did_you_mean(s->diag, m, own);
+        return;
+    }
     if (!value && (kj_hint_habit(s, m, name) || kj_hint_own_function(s, m, name)))
         return;
     const char *near = kj_nearest_visible(s, name);
@@ -333,7 +342,7 @@ void kj_undeclared_target(kj_sema *s, const char *name, kj_span span)
 {
     if (!was_told(s, name, span)) {
         kj_message *m = kj_sema_error(s, span, KJ_RULE_UNDECLARED, "'%s' is not declared", name);
-        const char *near = kj_is_shown(s->diag, m) ? nearest(s, name, true) : NULL;
+        const char *near = kj_is_shown(s->diag, m) ? nearest(s, name, VARIABLES) : NULL;
         if (near)
             kj_did_you_mean(s->diag, m, near);
         else if (strcmp(name, "_") == 0)

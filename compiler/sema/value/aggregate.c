@@ -57,10 +57,11 @@ const char *kj_fields_text(kj_sema *s, const kj_aggregate *of)
     return text;
 }
 
-void kj_no_field(kj_sema *s, const kj_aggregate *of, const char *name, kj_span at, kj_rule rule)
+static void no_field(kj_sema *s, const kj_aggregate *of, const char *name, kj_span at, kj_rule rule,
+                     const kj_expr *member)
 {
     kj_message *m = kj_sema_error(s, at, rule, "%s has no field '%s'", of->name, name);
-    if (!kj_is_shown(s->diag, m))
+    if (!kj_is_shown(s->diag, m) || (member && kj_hint_part(s, m, of, member)))
         return;
     kj_near near = kj_near_to(name);
     for (int i = 0; i < of->n; i++)
@@ -71,12 +72,18 @@ void kj_no_field(kj_sema *s, const kj_aggregate *of, const char *name, kj_span a
         kj_hint(s->diag, m, "fields: %s", kj_fields_text(s, of));
 }
 
+void kj_no_field(kj_sema *s, const kj_aggregate *of, const char *name, kj_span at, kj_rule rule)
+{
+    no_field(s, of, name, at, rule, NULL);
+}
+
 const kj_field *kj_part_named(kj_sema *s, const kj_aggregate *of, const kj_expr *member)
 {
     for (int i = 0; i < of->n; i++)
         if (strcmp(of->fields[i].name, member->u.member.name) == 0)
             return &of->fields[i];
-    kj_no_field(s, of, member->u.member.name, member->u.member.name_span, KJ_RULE_UNKNOWN_MEMBER);
+    no_field(s, of, member->u.member.name, member->u.member.name_span, KJ_RULE_UNKNOWN_MEMBER,
+             member);
     return NULL;
 }
 

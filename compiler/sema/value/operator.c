@@ -211,6 +211,14 @@ static kj_operand arithmetic(kj_sema *s, kj_op op, kj_operand *v, kj_span span)
                    *divisor = kj_operand_text(s, v[1].span, "b");
         bool wide = kj_types[a->type].bits > 32;
         kj_span sign = kj_between(s, v[0].span, v[1].span, "/");
+        if (kj_is_float(s->meant)) {
+            const char *type = kj_type_name(s->meant);
+            kj_hint(s->diag, m, "write %s(%s) / %s, or '//' for the integer quotient", type, text,
+                    divisor);
+            kj_fix(s->diag, m, v[0].span, "%s(%.*s)", type, (int)(v[0].span.end - v[0].span.begin),
+                   s->diag->source->text + v[0].span.begin);
+            return kj_no_value(span);
+        }
         if (s->diag->source->text[sign.end] == '=') /* n /= 2 */
             kj_hint(s->diag, m, "write %s //= %s for the integer quotient", text, divisor);
         else
