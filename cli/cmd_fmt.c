@@ -51,11 +51,10 @@ static int finish(const formatter *f, const char *path, bool changed, const char
         write_output(f->o->output, text, size);
     if (!changed)
         return EXIT_OK;
-    if (f->o->check_format || !piped)
+    int code = f->o->check_format ? EXIT_FAILED : piped ? EXIT_OK : replace(path, text, size);
+    if (f->o->check_format || (!piped && code == EXIT_OK))
         printf("%s\n", piped ? "<stdin>" : path);
-    if (f->o->check_format)
-        return EXIT_FAILED;
-    return piped ? EXIT_OK : replace(path, text, size);
+    return code;
 }
 
 static void format_file(formatter *f, const char *path)
@@ -93,11 +92,11 @@ static bool is_source(const char *path)
 {
     struct stat st;
     size_t n = strlen(path);
-    return n > 4 && strcmp(path + n - 4, ".knl") == 0 && stat(path, &st) == 0 &&
+    return n > 4 && strcmp(path + n - 4, ".knl") == 0 && lstat(path, &st) == 0 &&
            S_ISREG(st.st_mode);
 }
 
-/* Links to other folders are not followed. */
+/* Links are not followed: what they lead to may be anywhere. */
 static void format_folder(formatter *f, const char *path)
 {
     struct dirent **entries;

@@ -180,7 +180,9 @@ KJIT_API int kjit_devices(kjit_device_info *out, int max);
 KJIT_API const char *kjit_device_absent(const char *kind);
 
 /* What a context may take: each limit, what it is where the context is untrusted and says nothing else, and
- * what it counts. What goes beyond one fails with KJIT_LIMIT and names it; the context goes on. */
+ * what it counts. What goes beyond one fails and names it; the context goes on. The status is KJIT_LIMIT, but
+ * KJIT_TIMEOUT of launch_ms, KJIT_COMPILE of compile_code, and KJIT_FAULT of launch_depth and launches, which are
+ * found where a kernel runs. */
 #define KJIT_LIMIT_MAP(X) \
     X(array_bytes, 1073741824, \
       "bytes of arrays' memory: of every kind, with what launches move to a device") \

@@ -180,7 +180,8 @@ static kj_span word_at(const kj_source *source, uint32_t offset)
     return (kj_span){offset, end > offset ? end : offset + 1};
 }
 
-static void put_halted(kj_diag *diag, const kj_kernel_info *kernel, const kj_host_fault *f)
+static void put_halted(kj_diag *diag, const kj_kernel_info *kernel, const kj_host_fault *f,
+                       uint64_t most)
 {
     char block[KJ_SHAPE_TEXT], where[KJ_SHAPE_TEXT + 64] = "before it began";
     const int64_t *front = f->halted_front;
@@ -195,9 +196,12 @@ static void put_halted(kj_diag *diag, const kj_kernel_info *kernel, const kj_hos
         kj_snprintf(where, sizeof where, "before or at its grid_sync()");
     else if (front[0] || front[1] || front[2])
         kj_snprintf(where, sizeof where, "in front of block %s", kj_shape_text(3, front, block));
-    kj_error(diag, loop ? word_at(diag->source, f->halted_at) : kernel->span,
-             cancelled ? KJ_RULE_CANCELLED : KJ_RULE_TIMEOUT, "kernel '%s' %s %s", kernel->name,
-             cancelled ? "was cancelled" : "ran out of time", where);
+    kj_message *m = kj_error(diag, loop ? word_at(diag->source, f->halted_at) : kernel->span,
+                             cancelled ? KJ_RULE_CANCELLED : KJ_RULE_TIMEOUT, "kernel '%s' %s %s",
+                             kernel->name, cancelled ? "was cancelled" : "ran out of time", where);
+    if (!cancelled && most != KJ_NO_LIMIT)
+        kj_hint(diag, m, "a launch without timeout_ms has the context's limit of launch_ms, %llu",
+                (unsigned long long)most);
 }
 
 static void put_unfilled(kj_diag *diag, const kj_const_array_info *a, const char *kernel)
@@ -219,7 +223,7 @@ static void write_fault(void *data)
     else if (m->crowd)
         put_crowd(&diag, m);
     else if (kj_fault_status(m->fault) != KJIT_FAULT)
-        put_halted(&diag, m->kernel, m->fault);
+        put_halted(&diag, m->kernel, m->fault, m->mod->ctx->limits.most.launch_ms);
     else if (m->fault->kind == KJ_FAULT_GRID_BARRIER && m->kernel->grid_sync)
         put_grid_barrier(&diag, m->kernel, m->fault);
     else if (m->fault->kind == KJ_FAULT_RACE)

@@ -258,6 +258,7 @@ static void test_time(void **state)
     kjit_array *x = wrap(data, KJIT_F32, 1, SHAPE(2));
     kjit_config patient = {.grid = {1}, .block = {2}, .timeout_ms = 100000};
     FAILS(launch(mod, "spin", x, 2, NULL), KJIT_TIMEOUT, "kernel 'spin' ran out of time");
+    assert_non_null(strstr(kjit_last_error(ctx), "the context's limit of launch_ms, 200"));
     data[1] = 0;
     OK(kjit_launch(mod, "add", &patient, (kjit_arg[]){kjit_arg_array(x)}, 1));
     assert_true(data[1] == 1);
