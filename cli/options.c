@@ -386,9 +386,9 @@ static const option table[] = {
      "libdevice: a GPU's functions are the CUDA toolkit's"},
     {"--diagnostics", "text|json", IN_RUN | IN_CHECK | IN_BUILD | IN_INFO, set_diagnostics,
      "how errors in the source are shown; json: an object a line"},
-    {"--warn", "LIST", IN_RUN | IN_CHECK | IN_BUILD | IN_INFO, set_warn,
+    {"--warn", "LIST", IN_RUN | IN_CHECK | IN_BUILD | IN_INFO | IN_CACHE, set_warn,
      "or -W: off, error, or warnings by name: no-shadowed,no-unused-value"},
-    {"-W", "LIST", IN_RUN | IN_CHECK | IN_BUILD | IN_INFO, set_warn, NULL},
+    {"-W", "LIST", IN_RUN | IN_CHECK | IN_BUILD | IN_INFO | IN_CACHE, set_warn, NULL},
     {"--path", "DIR:DIR", IN_RUN | IN_CHECK | IN_BUILD | IN_INFO | IN_CACHE, set_path,
      "or -I: folders where files that others use are looked for"},
     {"-I", "DIR", IN_RUN | IN_CHECK | IN_BUILD | IN_INFO | IN_CACHE, set_path, NULL},
@@ -521,6 +521,10 @@ int parse_options(const command *c, int argc, char **argv, options *o)
             code = take(c, argc, argv, &i, o);
         if (code != EXIT_OK)
             return code;
+    }
+    if (o->untrusted && o->check & KJIT_CHECK_NONE) {
+        complain("--check=none is not for --untrusted: there indices are always looked at");
+        return EXIT_USAGE;
     }
     if (o->text) { /* where the file's name would stand */
         memmove(o->arguments + 1, o->arguments, (size_t)o->narguments * sizeof *o->arguments);

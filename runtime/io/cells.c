@@ -63,6 +63,7 @@ static void skip_to_row(kj_cells *c)
 static void take_quoted(kj_cells *c, kj_cell *out)
 {
     out->text = c->at;
+    out->quoted = true;
     for (; c->at < c->end; c->at++) {
         c->ended += *c->at == '\n';
         if (*c->at != '"')
@@ -213,8 +214,16 @@ bool kj_cell_number(const kj_cell *cell, kj_dtype type, kj_value *out)
     return type == KJ_VOID || kj_value_fits(as_is, type);
 }
 
+size_t kj_cell_step(const kj_cell *cell, size_t i)
+{
+    return cell->quoted && cell->text[i] == '"' ? 2 : 1;
+}
+
 bool kj_cell_is(const kj_cell *cell, const char *name)
 {
-    size_t n = strlen(name);
-    return cell->n == n && memcmp(cell->text, name, n) == 0;
+    size_t i = 0;
+    for (; *name && i < cell->n; i += kj_cell_step(cell, i))
+        if (cell->text[i] != *name++)
+            return false;
+    return !*name && i == cell->n;
 }

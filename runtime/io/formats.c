@@ -63,6 +63,12 @@ static const format *format_of(const char *path)
     return NULL;
 }
 
+bool kj_file_is_shaded(const char *path)
+{
+    const format *f = format_of(path);
+    return f && f->can & SCALES;
+}
+
 bool kj_file_is_untyped(const char *path)
 {
     const format *f = format_of(path);

@@ -77,12 +77,21 @@ static int shown(const kj_cell *cell)
     return (int)(at - cell->text);
 }
 
+static void put_name(kj_text *names, const char *before, const kj_cell *cell)
+{
+    size_t n = (size_t)shown(cell);
+    kj_text_printf(names, "%s'", before);
+    for (size_t i = 0; i < n; i += kj_cell_step(cell, i))
+        kj_text_printf(names, "%c", cell->text[i]);
+    kj_text_puts(names, "'");
+}
+
 static kjit_status no_column(const table *t, const char *name)
 {
     enum { SHOWN = 12 };
     kj_text names = {0};
     for (int64_t i = 0; i < t->columns && i < SHOWN; i++)
-        kj_text_printf(&names, "%s'%.*s'", i ? ", " : "", shown(&t->first[i]), t->first[i].text);
+        put_name(&names, i ? ", " : "", &t->first[i]);
     kjit_status status =
         names.failed ? no_memory(t)
         : t->titled  ? kj_fail(t->q->ctx, KJIT_NOT_FOUND, "'%s' has no column '%s': it has %s%s",

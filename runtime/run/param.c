@@ -120,9 +120,18 @@ static bool check_target(kj_run *r, const char *text, int nth)
     target t;
     if (!take_target(r, text, &t))
         return false;
-    bool ok = kj_run_check(r, kj_file_kind(r->ctx, t.path), kj_run_nowhere) &&
-              kj_run_check(r, kj_file_target(r->ctx, t.path), kj_run_nowhere) &&
-              is_apart(r, t.path, nth);
+    const char *rest = strrchr(t.path, ',');
+    bool shades = strlen(t.path) < strlen(text);
+    if (shades && !kj_file_is_shaded(t.path) && kj_file_kind(r->ctx, t.path) == KJIT_OK)
+        kj_run_fail(r, KJIT_INVALID, kj_run_nowhere,
+                    "'%s': low and high are of pictures of shades, and '%s' is none", text, t.path);
+    else if (rest && strchr(rest, '=') && kj_file_kind(r->ctx, t.path) != KJIT_OK)
+        kj_run_fail(r, KJIT_INVALID, kj_run_nowhere,
+                    "'%s': behind the file's name stand low=NUMBER and high=NUMBER, not '%s'", text,
+                    rest + 1);
+    bool ok =
+        r->status == KJIT_OK && kj_run_check(r, kj_file_kind(r->ctx, t.path), kj_run_nowhere) &&
+        kj_run_check(r, kj_file_target(r->ctx, t.path), kj_run_nowhere) && is_apart(r, t.path, nth);
     free(t.path);
     return ok;
 }

@@ -497,7 +497,10 @@ bool kj_expr_known(kj_sema *s, const kj_expr *e, kj_dtype type, const char *what
         return true;
     kj_message *m =
         kj_sema_error(s, e->span, KJ_RULE_NEEDS_CONSTANT, "%s must be known at compile time", what);
-    kj_hint(s->diag, m, "literals, constants and const parameters are");
+    if (e->kind == KJ_E_CALL && kj_is_float(kj_type_of(v)))
+        kj_hint(s->diag, m, "functions of untyped literals are: const C: f32 = exp(1.0)");
+    else
+        kj_hint(s->diag, m, "literals, constants and const parameters are");
     return false;
 }
 
