@@ -74,13 +74,21 @@ static void set_variable(kj_lower *lo, const kj_var *v, kj_tile t)
     }
 }
 
+/* An array's, by a name: more is known of it than of what stands in memory. */
+static bool is_extent(const kj_place *p)
+{
+    return !p->var->mutable && p->init && p->init->kind == KJ_TE_DIM;
+}
+
 void kj_gang_enter(kj_lower *lo, int region)
 {
     for (int id = 0; id < lo->kernel->nvars; id++) {
         const kj_place *p = &lo->regions->places[id];
         if (!p->var || p->var->param >= 0 || !kj_region_uses(lo->regions, region, id))
             continue;
-        if (p->home == KJ_HOME_BLOCK) {
+        if (p->home == KJ_HOME_BLOCK && is_extent(p)) {
+            set_variable(lo, p->var, kj_lower_expr(lo, p->init, kj_all));
+        } else if (p->home == KJ_HOME_BLOCK) {
             set_variable(lo, p->var, read_home(lo, p, region));
         } else if (p->home == KJ_HOME_REMAT) {
             set_variable(lo, p->var, kj_lower_expr(lo, p->init, kj_all));

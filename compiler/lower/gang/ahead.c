@@ -139,6 +139,8 @@ static LLVMValueRef slope(kj_lower *lo, const kj_texpr *e)
     if (e->kind != KJ_TE_BINARY || !kj_is_int(e->type))
         return NULL;
     kj_op op = e->u.binary.op;
+    if (op == KJ_OP_MOD || op == KJ_OP_AND) /* a column, mostly: the row's end is seldom */
+        return slope(lo, e->u.binary.lhs);
     LLVMValueRef lhs = op == KJ_OP_ADD || op == KJ_OP_SUB || op == KJ_OP_MUL
                            ? slope(lo, e->u.binary.lhs)
                            : NULL,
@@ -200,7 +202,9 @@ void kj_fetch_ahead(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, co
 {
     kj_ahead *ahead = lo->ahead;
     if (!ahead || ahead->left < at->offset.rows || a->root->space != KJ_GLOBAL ||
-        at->offset.lanes == 1 || !kj_is_unit(at->offset) || is_seen(ahead, a, index))
+        at->offset.lanes == 1 ||
+        (!kj_is_unit(at->offset) && kj_runs(at->offset) != KJ_RUNS_OFTEN) ||
+        is_seen(ahead, a, index))
         return;
     ahead->looks = MOST_LOOKS;
     LLVMValueRef by = slope_of_access(lo, a, index);

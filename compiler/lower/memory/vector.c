@@ -362,7 +362,12 @@ void kj_prefetch(kj_lower *lo, LLVMValueRef at, int bytes, unsigned keep)
 
 void kj_fetch_row(kj_lower *lo, const kj_access *a, int row, LLVMValueRef by)
 {
-    LLVMValueRef first = LLVMBuildAdd(lo->b, a->offset.v[row], by, "");
+    LLVMValueRef first = a->offset.v[row];
+    if (a->offset.form == KJ_DENSE) { /* lanes that mostly are one apart */
+        first = LLVMBuildExtractElement(lo->b, first, kj_i64(lo, 0), "");
+        first = LLVMBuildIntCast2(lo->b, first, lo->i64, true, "");
+    }
+    first = LLVMBuildAdd(lo->b, first, by, "");
     kj_prefetch(lo, row_start(lo, a, first), a->offset.lanes * kj_types[a->type].size, 2);
 }
 
