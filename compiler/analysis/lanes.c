@@ -13,14 +13,16 @@
 
 enum { FEW = 8 /* lanes: less are not worth it */ };
 
-/* How far a value moves from one thread to the next along an axis. */
-typedef enum step { STAYS, ONE, FAR } step;
+/* How far a value moves from one thread to the next along an axis; where lanes go by the threads' numbers, NUMBER_Y is
+ * blockDim.x * threadIdx.y, of which threadIdx.x, ALONG_X, makes the number, ONE. */
+typedef enum step { STAYS, ONE, ALONG_X, ALONG_Y, NUMBER_Y, FAR } step;
 
 typedef struct search {
     int axis;
-    bool flat; /* the lanes go by the threads' numbers */
-    step *var; /* by kj_var.id: what is known of it so far */
-    int depth; /* loops around */
+    bool flat;     /* the lanes go by the threads' numbers */
+    int64_t width; /* of the block */
+    step *var;     /* by kj_var.id: what is known of it so far */
+    int depth;     /* loops around */
     double cost;
     bool moves;   /* some access does, by an element */
     bool follows; /* or by more */
@@ -32,13 +34,23 @@ static step step_of(const search *f, const kj_texpr *e);
 /* Of a sum or difference, x - x aside. */
 static step sum(step a, step b)
 {
-    return a == STAYS ? b : b == STAYS ? a : FAR;
+    bool number = (a == ALONG_X && b == NUMBER_Y) || (a == NUMBER_Y && b == ALONG_X);
+    return a == STAYS ? b : b == STAYS ? a : number ? ONE : FAR;
 }
 
 /* Of what is one of the two, as min(i, n) is. */
 static step either(step a, step b)
 {
-    return a > b ? a : b;
+    return a == STAYS || a == b ? b : b == STAYS ? a : FAR;
+}
+
+static bool is_width(const search *f, const kj_texpr *e)
+{
+    while (e->kind == KJ_TE_CONVERT)
+        e = e->u.unary.arg;
+    return e->kind == KJ_TE_CONST
+               ? e->u.value.i == f->width
+               : e->kind == KJ_TE_INDEX && e->u.index.which == KJ_BLOCK_DIM && e->u.index.axis == 0;
 }
 
 static step step_of_binary(const search *f, const kj_texpr *e)
@@ -51,6 +63,11 @@ static step step_of_binary(const search *f, const kj_texpr *e)
     case KJ_OP_MOD:
     case KJ_OP_AND:
     case KJ_OP_SHR: return b == STAYS ? a : FAR; /* mostly */
+    case KJ_OP_MUL:
+        if ((a == ALONG_Y && is_width(f, e->u.binary.rhs)) ||
+            (b == ALONG_Y && is_width(f, e->u.binary.lhs)))
+            return NUMBER_Y;
+        /* fall through */
     default: return a == STAYS && b == STAYS ? STAYS : FAR;
     }
 }
@@ -77,7 +94,9 @@ static step step_of(const search *f, const kj_texpr *e)
     case KJ_TE_INDEX:
         if (e->u.index.which != KJ_THREAD_IDX)
             return STAYS;
-        return f->flat ? FAR : e->u.index.axis == f->axis ? ONE : STAYS;
+        if (f->flat)
+            return e->u.index.axis == 0 ? ALONG_X : e->u.index.axis == 1 ? ALONG_Y : FAR;
+        return e->u.index.axis == f->axis ? ONE : STAYS;
     case KJ_TE_CONVERT: return step_of(f, e->u.unary.arg);
     case KJ_TE_BINARY: return step_of_binary(f, e);
     case KJ_TE_SELECT: return either(step_of(f, e->u.select.yes), step_of(f, e->u.select.no));
@@ -100,8 +119,9 @@ static step step_of(const search *f, const kj_texpr *e)
 
 static void assign(search *f, const kj_var *v, step s)
 {
-    f->changed |= s > f->var[v->id];
-    f->var[v->id] = either(f->var[v->id], s);
+    s = either(f->var[v->id], s);
+    f->changed |= s != f->var[v->id];
+    f->var[v->id] = s;
 }
 
 static bool visit_assignment(void *ctx, const kj_tstmt *s, const kj_texpr *e)
@@ -132,7 +152,7 @@ static void access(search *f, const kj_tarray *a, kj_texpr *const *index)
     if (a->root->space == KJ_LOCAL)
         return;
     step s = step_of_place(f, a, index);
-    f->cost += times * (s == FAR ? GATHER : 1);
+    f->cost += times * (s == STAYS || s == ONE ? 1 : GATHER);
     f->moves |= s == ONE;
     f->follows |= s != STAYS;
 }
@@ -182,6 +202,7 @@ static double cost_along(kj_arena *arena, const kj_tkernel *k, int axis)
     bool narrow = k->block[0] < FEW && k->block[1] * k->block[2] > 1;
     search f = {.axis = axis,
                 .flat = narrow && axis == 0,
+                .width = k->block[0],
                 .var = KJ_NEW_ARRAY(arena, step, (size_t)k->nvars + 1)};
     enum { ROUNDS = 8 };
     int rounds = 0;

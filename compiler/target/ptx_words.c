@@ -10,7 +10,11 @@
 
 #include "target/target.h"
 
-enum { WORD = 32, DEEPEST = 4 /* operands of operands, of which there may be two each */ };
+enum {
+    WORD = 32,
+    DEEPEST = 4,   /* operands of operands, of which there may be two each, */
+    MOST_WAYS = 4, /* or so many that come together */
+};
 
 static bool is_wide(LLVMValueRef v)
 {
@@ -51,6 +55,17 @@ static int distance(LLVMValueRef shift, int least)
     return n >= (unsigned)least && n < 2 * WORD ? (int)n : -1;
 }
 
+static bool is_high(LLVMValueRef v, int depth);
+
+static bool all_high(LLVMValueRef phi, int depth)
+{
+    unsigned n = LLVMCountIncoming(phi);
+    for (unsigned i = 0; i < n; i++)
+        if (!is_high(LLVMGetIncomingValue(phi, i), depth))
+            return false;
+    return n <= MOST_WAYS;
+}
+
 /* Whether v is 64 bits whose low word is zero for what its operands are. */
 static bool is_high(LLVMValueRef v, int depth)
 {
@@ -60,6 +75,7 @@ static bool is_high(LLVMValueRef v, int depth)
         return false;
     switch (LLVMGetInstructionOpcode(v)) {
     case LLVMMul: return is_high_constant(LLVMGetOperand(v, 1));
+    case LLVMPHI: return all_high(v, depth + 1);
     case LLVMShl: return distance(v, WORD) >= 0;
     case LLVMAdd:
     case LLVMSub:
@@ -70,11 +86,31 @@ static bool is_high(LLVMValueRef v, int depth)
     }
 }
 
+static LLVMValueRef high_word(LLVMBuilderRef b, LLVMValueRef v);
+
+/* Of one that comes from several blocks, in each of which its high word is computed. */
+static LLVMValueRef high_phi(LLVMValueRef phi)
+{
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetTypeContext(LLVMTypeOf(phi)));
+    LLVMPositionBuilderBefore(b, phi);
+    LLVMValueRef high = LLVMBuildPhi(b, word_of(phi), "");
+    for (unsigned i = 0; i < LLVMCountIncoming(phi); i++) {
+        LLVMBasicBlockRef from = LLVMGetIncomingBlock(phi, i);
+        LLVMPositionBuilderBefore(b, LLVMGetBasicBlockTerminator(from));
+        LLVMValueRef v = high_word(b, LLVMGetIncomingValue(phi, i));
+        LLVMAddIncoming(high, &v, &from, 1);
+    }
+    LLVMDisposeBuilder(b);
+    return high;
+}
+
 /* The high word of what is_high() holds for. */
 static LLVMValueRef high_word(LLVMBuilderRef b, LLVMValueRef v)
 {
     if (LLVMIsAConstantInt(v))
         return high_of_constant(v);
+    if (LLVMIsAPHINode(v))
+        return high_phi(v);
     LLVMValueRef x = LLVMGetOperand(v, 0), y = LLVMGetOperand(v, 1);
     LLVMOpcode op = LLVMGetInstructionOpcode(v);
     if (op == LLVMMul)
@@ -119,7 +155,8 @@ static void mend_block(LLVMBuilderRef b, LLVMBasicBlockRef block)
     LLVMValueRef before;
     for (LLVMValueRef i = LLVMGetLastInstruction(block); i; i = before) {
         before = LLVMGetPreviousInstruction(i);
-        if (!LLVMIsABinaryOperator(i))
+        bool merged = LLVMIsAPHINode(i) && is_wide(i);
+        if (!LLVMIsABinaryOperator(i) && !(merged && !LLVMGetFirstUse(i)))
             continue;
         LLVMPositionBuilderBefore(b, i);
         LLVMSetCurrentDebugLocation2(b, LLVMInstructionGetDebugLoc(i));

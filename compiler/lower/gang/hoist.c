@@ -7,7 +7,10 @@
  * outside, the variables are as they were, and the loop that looks runs. */
 #include "lower/gang/gang.h"
 
-enum { HEAVIEST = 40 }; /* statements of a loop that there are two of */
+enum {
+    HEAVIEST = 40,        /* statements of a loop that there are two of */
+    MOST_TURNS = 1 << 20, /* of one behind which it is told that an index was outside */
+};
 
 typedef struct search {
     const kj_tstmt *loop;
@@ -104,7 +107,7 @@ bool kj_hoist(const kj_lower *lo, const kj_tstmt *s, kj_hoisted *out)
            kj_cost(s->u.for_.body, NULL, HEAVIEST) <= HEAVIEST;
 }
 
-/* start >= 0 and stop <= extent; and what has no turn touches nothing. */
+/* start >= 0 and stop <= extent; and what has no turn touches nothing. A difference that wraps is of a start below 0. */
 kj_mask kj_hoisted_inside(kj_lower *lo, const kj_hoisted *h, kj_tile start, kj_tile stop, kj_mask m)
 {
     kj_mask none = kj_mask_of(kj_tile_binary(lo, KJ_OP_GE, start, stop));
@@ -115,6 +118,12 @@ kj_mask kj_hoisted_inside(kj_lower *lo, const kj_hoisted *h, kj_tile start, kj_t
         kj_tile extent = kj_lower_expr(lo, h->checks[i]->extent, m);
         kj_mask below = kj_mask_of(kj_tile_binary(lo, KJ_OP_LE, stop, extent));
         inside = kj_mask_and(lo, inside, below);
+    }
+    if (h->notes) { /* it is told behind the last turn */
+        kj_tile turns = kj_tile_binary(lo, KJ_OP_SUB, stop, start);
+        inside = kj_mask_and(
+            lo, inside,
+            kj_mask_of(kj_tile_binary(lo, KJ_OP_LE, turns, kj_tile_int(lo, MOST_TURNS))));
     }
     for (int i = 0; h->notes && i < h->nnoted; i++) { /* there is an element 0 */
         kj_tile extent = kj_lower_expr(lo, h->noted[i]->extent, m);

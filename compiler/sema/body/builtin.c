@@ -240,7 +240,9 @@ static kj_operand builtin_call(kj_sema *s, const kj_expr *e, kj_builtin id, kj_d
     case KJ_BI_BLOCKIDX:
     case KJ_BI_BLOCKDIM:
     case KJ_BI_GRIDDIM:
-        return refuse_call(s, e, "this is no function", "write threadIdx.x, without parentheses");
+        return refuse_call(s, e, "this is no function",
+                           kj_arena_printf(s->diag->arena, "write %s.x, without parentheses",
+                                           kj_builtins[id].name));
     default: break;
     }
     if (strcmp(kj_builtins[id].group, "atomic") == 0)

@@ -462,7 +462,9 @@ static int32_t on_block(kj_host_watch *told, const kj_host_launch *launch, int64
         w->tick = w->grid = w->first = 1;
         memset(w->begun, 0, (size_t)w->narrays * KJ_WATCH_THREADS * sizeof *w->begun);
     }
-    w->launch = launch;
+    memcpy(w->extents, launch->grid,
+           sizeof w->extents); /* a launched grid is gone when the failure is told */
+    memcpy(w->threads_of, launch->block, sizeof w->threads_of);
     w->block = (uint32_t)block;
     w->began = w->barrier = ++w->tick;
     w->nrows = 0;
@@ -483,14 +485,15 @@ static bool find_quiet(watch *w, const kj_host_launch *values)
         const kj_param_info *p = &k->params[i];
         ranges[i] = p->is_array ? kj_array_bytes(p, values->slots + at) : (kj_bytes){0, 0};
         at += (size_t)kj_param_slots(p);
-        quiet[i] = p->is_array && !p->written && !k->launches;
+        quiet[i] = p->is_array && !p->written;
     }
     for (int i = 0; ranges && quiet && i < k->nparams; i++)
         for (int j = 0; j < k->nparams; j++)
             if (k->params[j].written && kj_bytes_meet(ranges[i], ranges[j]))
                 quiet[i] = false;
     for (int i = 0; ranges && quiet && i < k->nsites; i++)
-        w->quiet[i] = k->sites[i]->watched > 0 && quiet[k->sites[i]->watched - 1];
+        w->quiet[i] = !k->launches /* else a site may be of another's parameter */ &&
+                      k->sites[i]->watched > 0 && quiet[k->sites[i]->watched - 1];
     bool done = ranges && quiet;
     free(ranges);
     free(quiet);
@@ -578,16 +581,16 @@ static kj_host_fault fault_of(const watch *w)
     const side *at = w->found ? &w->at : &w->bare;
     kj_host_fault f = {.kind = w->found ? KJ_FAULT_RACE : KJ_FAULT_UNSET, .offset = at->site};
     int64_t place[3];
-    place_in(w->launch->grid, at->block, f.block);
-    place_in(w->launch->block, at->thread, f.thread);
+    place_in(w->extents, at->block, f.block);
+    place_in(w->threads_of, at->thread, f.thread);
     if (!w->found)
         return f;
     f.values[KJ_RACE_SITE] = w->other.site;
     f.values[KJ_RACE_FLAGS] = w->other.flags;
     f.values[KJ_RACE_OWN_FLAGS] = w->at.flags;
-    place_in(w->launch->block, w->other.thread, place);
+    place_in(w->threads_of, w->other.thread, place);
     memcpy(&f.values[KJ_RACE_THREAD], place, sizeof place);
-    place_in(w->launch->grid, w->other.block, place);
+    place_in(w->extents, w->other.block, place);
     memcpy(&f.values[KJ_RACE_BLOCK], place, sizeof place);
     return f;
 }
