@@ -200,8 +200,9 @@ enum { KJ_PRINT_BYTES = 1 << 20 };
 /* Bytes of stack that threads running kernels have: more than any kernel takes. */
 enum { KJ_WORKER_STACK = 8 << 20, KJ_MAX_STACK = 4 << 20 };
 
-/* Whom a kernel tells of the grids that it launches, and of what its threads access. `child` is kj_child.id, `block` the linear
- * number of the block that launches it, `slots` all of the child's. Returns 0, or why there will be no launch (KJ_LAUNCH_...). */
+/* Whom a kernel tells of the grids that it launches, and of what its threads access. `child` is kj_child.id,
+ * `block` the linear number of the block that launches it, `slots` all of the child's. Returns 0, or why there will
+ * be no launch (KJ_LAUNCH_...). */
 typedef struct kj_host_spawner kj_host_spawner;
 typedef struct kj_host_watch kj_host_watch;
 typedef struct kj_host_launch kj_host_launch;

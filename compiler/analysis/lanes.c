@@ -4,14 +4,15 @@
  * `let i, j = grid(2)` and a[i, j] those along y do. For each axis this counts what the kernel's
  * accesses cost when the lanes run along it: one that moves by an element from lane to lane, or not
  * at all, is one load; any other is a gather. Where blocks are only a few threads wide, lanes that do
- * not run along another axis go by the threads' numbers, and gather whatever differs between threads.
- * What a thread computes is the same either way, and so is all that a kernel can observe: where the order of a block's threads shows (operations of warps,
- * atomics, printed lines, launches, loops that wait), they stay along x. */
+ * not run along another axis go by the threads' numbers: then one load is what moves with the number.
+ * What a thread computes is the same either way, and so is all that a kernel can observe: where the
+ * order of a block's threads shows (operations of warps, atomics, printed lines, launches, loops that
+ * wait), they stay along x. */
 #include <math.h>
 
 #include "analysis/regions.h"
 
-enum { FEW = 8 /* lanes: less are not worth it */ };
+enum { FEW = 8 /* lanes: fewer are not worth it */ };
 
 /* How far a value moves from one thread to the next along an axis; where lanes go by the threads' numbers, NUMBER_Y is
  * blockDim.x * threadIdx.y, of which threadIdx.x, ALONG_X, makes the number, ONE. */

@@ -269,8 +269,8 @@ kj_near kj_near_to(const char *name)
     return (kj_near){.name = name, .distance = LONGEST_NAME};
 }
 
-/* A third of the letters, those of the longer name where it is no mere x or out; where the first letter is another, of a
- * short name one: else each is near to many that have nothing to do with it. */
+/* A third of the letters, those of the longer name where it is no mere x or out; where the first letter is another,
+ * of a short name one: else each is near to many that have nothing to do with it. */
 static size_t edits_allowed(const char *name, size_t len, const char *candidate, size_t other)
 {
     size_t longer = len > other ? len : other;

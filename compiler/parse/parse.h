@@ -273,17 +273,17 @@ bool kj_habit_type(kj_parser *p, kj_message *m, kj_span at);        /* *f32, &[f
 void kj_habit_range(kj_parser *p, kj_message *m, kj_span at);       /* 0..n; at: 0.. */
 const char *kj_habit_type_named(const char *word);           /* "f32" for float; NULL: none */
 bool kj_habit_axes(kj_parser *p, kj_message *m, kj_span at); /* f32[:, :], f32[][] */
+/* (float)n; at: what is converted */
 bool kj_habit_cast(kj_parser *p, kj_message *m, kj_span at);
+bool kj_habit_as(kj_parser *p, kj_message *m, kj_span at); /* n as f32 */
 /* `a xor b`, `a mod b`: reports it; false: the word there is none of those. */
 bool kj_habit_operator(kj_parser *p, kj_span at);
-bool kj_habit_record(kj_parser *p, kj_message *m, kj_span at); /* P{x: 1}, at the brace */
-bool kj_habit_new(kj_parser *p, kj_message *m, kj_span at);
-/* new P(1) */                                             /* (float)n; at: what is converted */
-bool kj_habit_as(kj_parser *p, kj_message *m, kj_span at); /* n as f32 */
-void kj_habit_ternary(kj_parser *p, kj_message *m, kj_span at);           /* c ? a : b */
-bool kj_habit_address(kj_parser *p, kj_message *m, kj_span at);           /* atomicAdd(&x[0] */
-bool kj_habit_dereference(kj_parser *p, kj_message *m, kj_span at);       /* *x = 1 */
-void kj_habit_element(kj_parser *p, kj_message *m, const kj_expr *call);  /* m(0, 0) = 1 */
+bool kj_habit_record(kj_parser *p, kj_message *m, kj_span at);           /* P{x: 1}, at the brace */
+bool kj_habit_new(kj_parser *p, kj_message *m, kj_span at);              /* new P(1) */
+void kj_habit_ternary(kj_parser *p, kj_message *m, kj_span at);          /* c ? a : b */
+bool kj_habit_address(kj_parser *p, kj_message *m, kj_span at);          /* atomicAdd(&x[0] */
+bool kj_habit_dereference(kj_parser *p, kj_message *m, kj_span at);      /* *x = 1 */
+void kj_habit_element(kj_parser *p, kj_message *m, const kj_expr *call); /* m(0, 0) = 1 */
 void kj_habit_typed_names(kj_parser *p, kj_message *m, const kj_stmt *s); /* var a, b: i32 = 0, 1 */
 void kj_habit_not(kj_parser *p, kj_message *m, kj_span at);               /* !a */
 void kj_habit_step(kj_parser *p, kj_span at);                             /* i++, --i: an error */

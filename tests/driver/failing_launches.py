@@ -59,13 +59,8 @@ def main():
             counts, expected = runs.calls(scenario, f"{number}")
             log = (pathlib.Path(folder) / f"{number}.log").read_text()
             fails = list(injections(counts, when, log))
-            results = pool.map(lambda fail: runs.run(scenario, f"{number}-{fail}", fail), fails)
-            for fail, result in zip(fails, results):
-                made += 1
-                why = inject.wrong(result, expected)
-                if why:
-                    failed += 1
-                    print(f"FAILED {scenario[0]} {fail}: {why}")
+            failed += runs.judge(pool, scenario, number, fails, expected)
+            made += len(fails)
     print(f"{made} failures, {failed} not taken well")
     return failed != 0
 

@@ -1,6 +1,6 @@
-/* Functions of floats that all threads of a launch have in common, as pow(beta, step) is behind a guard: they are called
- * in front of the blocks, once for all that a worker runs next, with the sums and products that they are made of. LLVM
- * leaves them where they stand, since it does not know that they may be called for nothing. */
+/* Functions of floats that all threads of a launch have in common, as pow(beta, step) is behind a guard: they are
+ * called in front of the blocks, once for all that a worker runs next, with the sums and products that they are
+ * made of. LLVM leaves them where they stand, since it does not know that they may be called for nothing. */
 #include "lower/gang/gang.h"
 
 typedef struct kj_early {

@@ -127,7 +127,8 @@ void kj_lower_value_check(kj_lower *lo, const kj_texpr *e, const kj_tile *values
 
 /* ---- early.c ---- */
 
-/* Is the operation one of floats that the launch has in common, to be computed in front of the blocks (kj_lower.front)? */
+/* Is the operation one of floats that the launch has in common? Then it is computed in front of the blocks
+ * (kj_lower.front). */
 bool kj_is_early(const kj_lower *lo, const kj_texpr *e, const kj_tile *operands, int n);
 kj_tile kj_operate_early(kj_lower *lo, const kj_texpr *e, kj_tile *operands, int n, kj_mask m);
 

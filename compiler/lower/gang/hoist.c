@@ -107,7 +107,8 @@ bool kj_hoist(const kj_lower *lo, const kj_tstmt *s, kj_hoisted *out)
            kj_cost(s->u.for_.body, NULL, HEAVIEST) <= HEAVIEST;
 }
 
-/* start >= 0 and stop <= extent; and what has no turn touches nothing. A difference that wraps is of a start below 0. */
+/* start >= 0 and stop <= extent; and what has no turn touches nothing. A difference that wraps is of a start
+ * below 0. */
 kj_mask kj_hoisted_inside(kj_lower *lo, const kj_hoisted *h, kj_tile start, kj_tile stop, kj_mask m)
 {
     kj_mask none = kj_mask_of(kj_tile_binary(lo, KJ_OP_GE, start, stop));

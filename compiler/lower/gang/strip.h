@@ -54,8 +54,8 @@ kj_tile kj_strip_turn(kj_lower *lo, const kj_strip *strip, kj_tile start, kj_til
 
 /* ---- strip_allow.c ---- */
 
-/* Finds the threads' addresses in the first turn, that of `start`, and goes on here if the loop may go by strips, else at
- * `rest`. */
+/* Finds the threads' addresses in the first turn, that of `start`, and goes on here if the loop may go by
+ * strips, else at `rest`. */
 void kj_strip_branch(kj_lower *lo, kj_strip *strip, kj_tile start, LLVMBasicBlockRef rest,
                      kj_mask m);
 

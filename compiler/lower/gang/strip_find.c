@@ -3,8 +3,8 @@
  * In such a loop an access walks: its place is one element further in each turn. A strip's loads are made in front of
  * its turns, so nothing in the turns may decide whether a load is made: neither conditions around it, nor what ends
  * the loop or a thread, nor a check that ends the launch and without which the load's place is not known to be inside.
- * What the turns store may be what is loaded ahead; that is looked at when the loop is run (strip_allow.c), for which the
- * stores are listed here. */
+ * What the turns store may be what is loaded ahead; that is looked at when the loop is run (strip_allow.c), for
+ * which the stores are listed here. */
 #include "lower/gang/strip.h"
 
 enum { HEAVIEST = 40 /* statements of a loop that there are two of */, MOST_CHANGED = 24 };

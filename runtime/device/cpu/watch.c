@@ -462,9 +462,9 @@ static int32_t on_block(kj_host_watch *told, const kj_host_launch *launch, int64
         w->tick = w->grid = w->first = 1;
         memset(w->begun, 0, (size_t)w->narrays * KJ_WATCH_THREADS * sizeof *w->begun);
     }
-    memcpy(w->extents, launch->grid,
-           sizeof w->extents); /* a launched grid is gone when the failure is told */
-    memcpy(w->threads_of, launch->block, sizeof w->threads_of);
+    /* copies: a launched grid is gone when the failure is told */
+    memcpy(w->grid_shape, launch->grid, sizeof w->grid_shape);
+    memcpy(w->block_shape, launch->block, sizeof w->block_shape);
     w->block = (uint32_t)block;
     w->began = w->barrier = ++w->tick;
     w->nrows = 0;
@@ -581,16 +581,16 @@ static kj_host_fault fault_of(const watch *w)
     const side *at = w->found ? &w->at : &w->bare;
     kj_host_fault f = {.kind = w->found ? KJ_FAULT_RACE : KJ_FAULT_UNSET, .offset = at->site};
     int64_t place[3];
-    place_in(w->extents, at->block, f.block);
-    place_in(w->threads_of, at->thread, f.thread);
+    place_in(w->grid_shape, at->block, f.block);
+    place_in(w->block_shape, at->thread, f.thread);
     if (!w->found)
         return f;
     f.values[KJ_RACE_SITE] = w->other.site;
     f.values[KJ_RACE_FLAGS] = w->other.flags;
     f.values[KJ_RACE_OWN_FLAGS] = w->at.flags;
-    place_in(w->threads_of, w->other.thread, place);
+    place_in(w->block_shape, w->other.thread, place);
     memcpy(&f.values[KJ_RACE_THREAD], place, sizeof place);
-    place_in(w->extents, w->other.block, place);
+    place_in(w->grid_shape, w->other.block, place);
     memcpy(&f.values[KJ_RACE_BLOCK], place, sizeof place);
     return f;
 }

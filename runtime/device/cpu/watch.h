@@ -84,8 +84,8 @@ typedef struct side {
 typedef struct watch {
     kj_host_watch told; /* first: the code's pointer is to both */
     const kj_kernel_info *kernel;
-    int64_t extents[3], threads_of[3]; /* the grid's, of the block that runs */
-    uint32_t tick, grid, barrier;      /* of the last grid_sync(), of the block's last barrier */
+    int64_t grid_shape[3], block_shape[3]; /* of the grid whose block runs */
+    uint32_t tick, grid, barrier; /* of the last grid_sync(), of the block's last barrier */
     uint32_t block;
     bool lost;          /* there is no memory to go on */
     bool fences, warps; /* there have been some */

@@ -94,7 +94,7 @@ static void cover(watch *w, kj_scope scope, uint32_t whose, uint32_t until)
 static void cover_warp(watch *w, kj_scope scope, uint32_t thread)
 {
     const uint32_t *together = w->threads[thread].together;
-    const int64_t *block = w->threads_of;
+    const int64_t *block = w->block_shape;
     uint32_t first = thread / KJ_WARP * KJ_WARP, least = w->threads[thread].fence[scope],
              n = (uint32_t)(block[0] * block[1] * block[2]) - first;
     if (!together)

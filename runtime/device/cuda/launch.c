@@ -135,8 +135,8 @@ kj_cu_result kj_cuda_put(kj_device *dev, kj_cu_stream stream, kj_cuda_counter *c
 }
 
 /* What a launch that did not get into its stream as a whole comes to. What is there uses memory that its owner is
- * about to give back, so it is waited for; who cannot wait has lost the device, and then nothing is given back. A kernel
- * that has run is no launch that failed: what was to come back with it comes now. */
+ * about to give back, so it is waited for; who cannot wait has lost the device, and then nothing is given back. A
+ * kernel that has run is no launch that failed: what was to come back with it comes now. */
 static kjit_status clear_away(kj_device *dev, kj_cu_stream stream, const kj_launch_call *call,
                               progress at, kj_cu_result result, kj_failure *why)
 {
