@@ -247,7 +247,7 @@ static void walk_loop(kj_limit_walk *w, const around *a)
     enum { GUESSES = 2 }; /* one in another: each walks over its body again */
     const kj_tstmt *s = a->loop, *body = s->kind == KJ_TS_FOR ? s->u.for_.body : s->u.while_.body;
     const kj_var **vars;
-    kj_limit_loop l = {.up = w->loop, .born = w->state.born};
+    kj_limit_loop l = {.up = w->loop, .stmt = s, .born = w->state.born};
     bool broke = w->broke;
     l.n = kj_limit_assigned_in(w, body, &vars);
     l.each = KJ_NEW_ARRAY(w->state.arena, kj_limit_turn, (size_t)l.n + 1);

@@ -89,9 +89,25 @@ static bool relies(const kj_limit_walk *w, const kj_index_check *c, kj_held held
     return c->held == KJ_HELD_ALWAYS && held != KJ_HELD_ALWAYS;
 }
 
-static void decide(kj_limit_walk *w, kj_index_check *c, const kj_texpr *index)
+static void confirm(const kj_limit_walk *w, kj_index_check *c, kj_held held, const kj_limit_test *t)
+{
+    if (relies(w, c, held, t))
+        c->relies = w->confirms;
+    else if (c->relies == w->confirms) /* so it seemed, before more was known of the loop */
+        c->relies--;
+}
+
+/* Where checks are confirmed, those in loops tell nothing, or only what a loop can look at in front of its turns. */
+static bool tells(const kj_limit_walk *w, const kj_index_check *c, kj_texpr *const *index)
+{
+    return !w->confirms || !w->loop ||
+           (w->confirms == KJ_RELIES && kj_is_counted(w->loop->stmt, c, index));
+}
+
+static void decide(kj_limit_walk *w, kj_index_check *c, kj_texpr *const *indices)
 {
     kj_limit_state *s = &w->state;
+    const kj_texpr *index = kj_checked_index(c, indices);
     kj_limit_test t;
     memset(&t, 0, sizeof t); /* they are compared by their bytes */
     t.index = kj_range_of(s, index);
@@ -105,12 +121,12 @@ static void decide(kj_limit_walk *w, kj_index_check *c, const kj_texpr *index)
                    : !w->launched || is_hopeless(w, &t)                    ? KJ_HELD_NEVER
                                                                            : KJ_HELD_BY_LAUNCH;
     if (w->confirms) {
-        c->relies = relies(w, c, held, &t);
+        confirm(w, c, held, &t);
     } else {
         c->held = held;
         c->test = held == KJ_HELD_BY_LAUNCH ? add_test(w, t) : -1;
     }
-    if ((held == KJ_HELD_ALWAYS && !t.low && !t.high) || (w->confirms && w->loop))
+    if ((held == KJ_HELD_ALWAYS && !t.low && !t.high) || !tells(w, c, indices))
         return;
     kj_learn_least(s, index, 0);
     kj_learn_less(s, index, c->extent, false);
@@ -145,7 +161,7 @@ static void visit_access(kj_limit_walk *w, kj_tarray **array, kj_texpr *const *i
         w->last = &access->next;
     }
     for (kj_index_check *c = (*array)->checks; c; c = c->next)
-        decide(w, c, kj_checked_index(c, index));
+        decide(w, c, index);
 }
 
 /* ---- Expressions ---- */

@@ -26,6 +26,7 @@ typedef struct kj_limit_turn {
 
 typedef struct kj_limit_loop {
     struct kj_limit_loop *up;
+    const kj_tstmt *stmt;
     kj_limit_turn *each;
     int n;
     int born;    /* what was counted before it */
@@ -46,7 +47,7 @@ typedef struct kj_limit_left {
 typedef struct kj_limit_walk {
     kj_limit_state state;
     bool launched;
-    bool confirms;           /* checks are decided: do those that held rely on others? */
+    kj_reliance confirms;    /* checks are decided: does one that held rely on others so far? */
     bool looped;             /* some loop was seen */
     bool dead;               /* what stands here is not reached */
     bool broke;              /* the loop around has a break */

@@ -6,6 +6,22 @@
 
 #include "analysis/limit_walk.h"
 
+/* ---- Checks ---- */
+
+bool kj_is_lasting_extent(const kj_texpr *e)
+{
+    return e->kind == KJ_TE_CONST || (e->kind == KJ_TE_DIM && e->u.dim.array->param >= 0);
+}
+
+bool kj_is_counted(const kj_tstmt *loop, const kj_index_check *c, kj_texpr *const *index)
+{
+    const kj_texpr *i = kj_checked_index(c, index);
+    i = kj_keeps_value(i) ? i->u.unary.arg : i; /* so none of u64 */
+    return loop->kind == KJ_TS_FOR && i->kind == KJ_TE_VAR && i->u.var == loop->u.for_.var &&
+           loop->u.for_.step->kind == KJ_TE_CONST && loop->u.for_.step->u.value.i >= 1 &&
+           kj_is_lasting_extent(c->extent);
+}
+
 /* ---- Deciding ---- */
 
 static int count_accesses(const kj_limit_walk *w)
@@ -78,22 +94,32 @@ static void walk(kj_limit_walk *w, const kj_tkernel *kernel)
     kj_limit_block(w, kernel->body);
 }
 
-/* Which checks rely on others in loops? They are decided once more, where those tell nothing. */
-static void find_relying(const kj_limit_walk *before, const kj_tkernel *kernel)
+/* Does some check tell others anything; does one rely on that? */
+static bool has_some(const kj_limit_walk *w, bool relying)
 {
-    kj_limit_walk w = {.launched = before->launched,
-                       .confirms = true,
-                       .tests = before->tests,
-                       .ntests = before->ntests};
-    bool some = false;
-    for (const kj_limit_access *a = before->first; a; a = a->next)
+    for (const kj_limit_access *a = w->first; a; a = a->next)
         for (const kj_index_check *c = a->array->checks; c; c = c->next)
-            some |= c->held != KJ_HELD_ALWAYS;
-    if (!some || !before->looped)
-        return;
-    kj_state_init(&w.state, before->state.arena, kernel);
-    w.state.graph = before->state.graph; /* so that nodes are the same */
-    walk(&w, kernel);
+            if (relying ? c->relies != KJ_RELIES_NOT : c->held != KJ_HELD_ALWAYS)
+                return true;
+    return false;
+}
+
+/* Which checks rely on others in loops? They are decided once more where those tell nothing, and, if some then do not
+ * hold, where only those tell that loops can make in front of their turns. */
+static void find_relying(kj_limit_walk *before, const kj_tkernel *kernel)
+{
+    for (kj_reliance level = KJ_RELIES_COUNTED; level <= KJ_RELIES; level++) {
+        kj_limit_walk w = {.launched = before->launched,
+                           .confirms = level,
+                           .tests = before->tests,
+                           .ntests = before->ntests};
+        if (!before->looped || !has_some(before, level == KJ_RELIES))
+            return;
+        kj_state_init(&w.state, before->state.arena, kernel);
+        w.state.graph = before->state.graph; /* so that nodes are the same */
+        walk(&w, kernel);
+        before->state.graph = w.state.graph;
+    }
 }
 
 void kj_limits_find(kj_arena *arena, kj_tkernel *kernel, bool launched)
@@ -124,7 +150,8 @@ static void drop_checks(kj_tkernel *kernel, uint64_t unheld)
             const kj_index_check *c = *at;
             bool holds = c->held == KJ_HELD_ALWAYS ||
                          (c->held == KJ_HELD_BY_LAUNCH && !(unheld >> c->test & 1));
-            a->array->relies |= holds && c->relies;
+            if (holds && c->relies > a->array->relies)
+                a->array->relies = c->relies;
             if (holds)
                 *at = c->next;
             else

@@ -41,6 +41,11 @@ typedef struct kj_limits {
 
 /* ---- limits.c, limit_walk.c ---- */
 
+/* Is it a number of the launch, or of an array that does not change in a loop? */
+bool kj_is_lasting_extent(const kj_texpr *e);
+/* Is the checked index the variable of a loop that counts up by a constant, and the extent a lasting one? Then the first
+ * turn and the last say all. */
+bool kj_is_counted(const kj_tstmt *loop, const kj_index_check *c, kj_texpr *const *index);
 /* Decides the checks of the kernel. Without `launched`, as of a kernel that kernels launch, no values of
  * a launch will be there. */
 void kj_limits_find(kj_arena *arena, kj_tkernel *kernel, bool launched);

@@ -50,6 +50,13 @@ typedef enum kj_held {
     KJ_HELD_ALWAYS
 } kj_held;
 
+/* Does what held hold because a check before it, in a loop, is made? */
+typedef enum kj_reliance {
+    KJ_RELIES_NOT,
+    KJ_RELIES_COUNTED, /* on such as a loop can make in front of its turns: kj_is_counted */
+    KJ_RELIES,         /* on others, too: the access may not be made before what is in the loop */
+} kj_reliance;
+
 /* An index that is looked at before an element is accessed: 0 <= index < extent, else it is a fault. */
 typedef struct kj_index_check {
     struct kj_index_check *next;
@@ -58,8 +65,8 @@ typedef struct kj_index_check {
     kj_texpr *extent; /* i64 */
     const kj_site *site;
     kj_held held;
-    int test;    /* by the launch: its number */
-    bool relies; /* held: by what a check before it in a loop tells */
+    int test; /* by the launch: its number */
+    kj_reliance relies;
 } kj_index_check;
 
 static inline kj_texpr *kj_checked_index(const kj_index_check *c, kj_texpr *const *index)
@@ -95,10 +102,10 @@ typedef struct kj_tarray {
     int part;
     /* Of what accesses one element, and of views that an index was needed for. */
     kj_index_check *checks;
-    bool decided; /* of an access: the checks are its own, and known to be needed or not */
-    bool relies;  /* so did one that held: the access may not be made before what is in the loop */
-    kj_site *watch;    /* of what accesses one element: its place, where accesses are told of */
-    const char *cache; /* how a GPU caches what is accessed, "cg" as in ld.cg; NULL: as it likes */
+    bool decided;       /* of an access: the checks are its own, and known to be needed or not */
+    kj_reliance relies; /* the most that one of those that held does */
+    kj_site *watch;     /* of what accesses one element: its place, where accesses are told of */
+    const char *cache;  /* how a GPU caches what is accessed, "cg" as in ld.cg; NULL: as it likes */
     /* of roots: */
     int id;             /* dense among the kernel's roots */
     int param;          /* index in kj_tkernel.params, or -1 */

@@ -5,6 +5,7 @@
  * And behind them, on a GPU: of x[col[k]] in a loop that only computes, a turn notes that an index was outside and goes
  * on with element 0. A branch there would keep the loads of several turns from being under way together. If one was
  * outside, the variables are as they were, and the loop that looks runs. */
+#include "analysis/limits.h"
 #include "lower/gang/gang.h"
 
 enum {
@@ -16,20 +17,15 @@ typedef struct search {
     const kj_tstmt *loop;
     kj_hoisted *out;
     bool refused, acts;
-    bool relies; /* an access is inside because a check of another is made */
+    bool crowded;       /* not all that could be made in front are */
+    kj_reliance relies; /* an access is inside because a check of another is made */
 } search;
-
-/* Is it a number of the launch, or of an array that does not change in the loop? */
-static bool is_lasting(const kj_texpr *e)
-{
-    return e->kind == KJ_TE_CONST || (e->kind == KJ_TE_DIM && e->u.dim.array->param >= 0);
-}
 
 /* A check whose index is looked at in the turn. */
 static void note(search *f, const kj_index_check *c)
 {
     kj_hoisted *h = f->out;
-    if (c->index || !is_lasting(c->extent) || h->nnoted == KJ_MOST_HOISTED)
+    if (c->index || !kj_is_lasting_extent(c->extent) || h->nnoted == KJ_MOST_HOISTED)
         f->acts = true;
     else
         h->noted[h->nnoted++] = c;
@@ -37,13 +33,11 @@ static void note(search *f, const kj_index_check *c)
 
 static void take(search *f, const kj_tarray *a, kj_texpr *const *index)
 {
-    const kj_var *v = f->loop->u.for_.var;
-    f->relies |= a->relies;
+    f->relies = a->relies > f->relies ? a->relies : f->relies;
     for (const kj_index_check *c = a->checks; c; c = c->next) {
-        const kj_texpr *i = kj_checked_index(c, index);
-        i = kj_keeps_value(i) ? i->u.unary.arg : i; /* so none of u64 */
-        bool counts = i->kind == KJ_TE_VAR && i->u.var == v && is_lasting(c->extent);
-        if (counts && f->out->n < KJ_MOST_HOISTED)
+        bool counted = kj_is_counted(f->loop, c, index);
+        f->crowded |= counted && f->out->n == KJ_MOST_HOISTED;
+        if (counted && f->out->n < KJ_MOST_HOISTED)
             f->out->checks[f->out->n++] = c;
         else
             note(f, c);
@@ -101,7 +95,8 @@ bool kj_hoist(const kj_lower *lo, const kj_tstmt *s, kj_hoisted *out)
         (s->divergence & KJ_DEP_ATOMIC))
         return false;
     kj_walk(s->u.for_.body, NULL, visit, &f);
-    out->notes = out->nnoted > 0 && !f.acts && !f.relies && lo->target->narrows && !lo->watch &&
+    bool relies = f.relies == KJ_RELIES || (f.relies == KJ_RELIES_COUNTED && f.crowded);
+    out->notes = out->nnoted > 0 && !f.acts && !relies && lo->target->narrows && !lo->watch &&
                  !kj_loses(s->u.for_.body, NULL, false) && !kj_waits(lo->arena, lo->kernel, s);
     return !f.refused && (out->n > 0 || out->notes) &&
            kj_cost(s->u.for_.body, NULL, HEAVIEST) <= HEAVIEST;

@@ -38,6 +38,13 @@ static bool is_among(const kj_roots *all, const kj_tarray *root)
     return false;
 }
 
+/* Is the access inside only where a check that the turns make has been made? */
+static bool is_behind_check(const kj_strip *strip, const kj_tarray *a)
+{
+    return (a->relies == KJ_RELIES && strip->fails) ||
+           (a->relies == KJ_RELIES_COUNTED && strip->counts);
+}
+
 /* A load ahead, or a store behind the strip's turns, passes others of the same array by, of which nothing is known. A
  * store of which some thread's place is another row's is one of several to a place. */
 static bool is_moved(const kj_lower *lo, const kj_strip *strip, const kj_along *w)
@@ -47,7 +54,7 @@ static bool is_moved(const kj_lower *lo, const kj_strip *strip, const kj_along *
         !kj_has_strips(lo, w->array->elem, strip->length) ||
         is_among(&strip->stored, w->array->root) ||
         (strip->apart && w->array->root->space != KJ_GLOBAL) ||
-        (w->stores ? strip->apart || strip->fails : strip->fails && w->array->relies))
+        (w->stores ? strip->apart || strip->fails : is_behind_check(strip, w->array)))
         return false;
     return !w->stores ||
            (w->at.offset.rows == lo->rows && !is_among(&strip->loaded, w->array->root));

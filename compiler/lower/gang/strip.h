@@ -27,9 +27,10 @@ typedef struct kj_roots {
 struct kj_strip {
     const kj_tstmt *loop;
     bool down;
-    int length;                    /* of a strip, in turns */
-    bool apart;                    /* threads take a number of turns each */
-    bool fails;                    /* a turn may tell a fault */
+    int length;  /* of a strip, in turns */
+    bool apart;  /* threads take a number of turns each */
+    bool fails;  /* a turn may tell a fault */
+    bool counts; /* of an index that could have been looked at in front of the loop */
     kj_along walks[KJ_MOST_WALKS]; /* in the order of execution */
     int nwalks;
     kj_roots stored, loaded; /* the launch's arrays of the loop's other stores and loads */

@@ -5,6 +5,7 @@
  * the loop or a thread, nor a check that ends the launch and without which the load's place is not known to be inside.
  * What the turns store may be what is loaded ahead; that is looked at when the loop is run (strip_allow.c), for
  * which the stores are listed here. */
+#include "analysis/limits.h"
 #include "lower/gang/strip.h"
 
 enum { HEAVIEST = 40 /* statements of a loop that there are two of */, MOST_CHANGED = 24 };
@@ -116,12 +117,15 @@ static uint8_t dep_of(const kj_lower *lo, const kj_tarray *a, kj_texpr *const *i
 
 /* ---- Accesses ---- */
 
-static bool is_checked(const search *f, const kj_tarray *a)
+static bool is_checked(search *f, const kj_tarray *a, kj_texpr *const *index)
 {
-    for (const kj_index_check *c = a->checks; c; c = c->next)
-        if (!kj_is_hoisted(f->lo, c))
-            return true;
-    return false;
+    bool checked = false;
+    for (const kj_index_check *c = a->checks; c; c = c->next) {
+        bool left = !kj_is_hoisted(f->lo, c);
+        checked |= left;
+        f->out->counts |= left && kj_is_counted(f->out->loop, c, index);
+    }
+    return checked;
 }
 
 static void add_root(search *f, kj_roots *all, const kj_tarray *root)
@@ -140,7 +144,7 @@ static void see_access(search *f, const kj_tarray *a, kj_texpr *const *index, bo
 {
     kj_strip *out = f->out;
     bool global = a->root->space == KJ_GLOBAL;
-    bool checked = is_checked(f, a),
+    bool checked = is_checked(f, a, index),
          candidate = !checked && (global || (!stores && a->root->space == KJ_CONST));
     out->fails |= checked;
     for (int i = 0; i < out->nwalks; i++) /* an expression that stands in two places */
