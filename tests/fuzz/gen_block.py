@@ -265,15 +265,22 @@ class BlockGen(BlockLibrary, Warps, KernelGen):
         return self.changed(target, target.type) if not isinstance(target.type, Vec) else assign(target,
                                                                                                  self.full(target.type))
 
-    def inner(self, count, level):
-        """Phases in an inner block, after which roles are as before it."""
-        roles = self.roles()
-        barriers = self.barriers
+    def inner(self, count, level, last=None):
+        """Phases in an inner block, after which roles are as before it; `last` makes further ones of the same block."""
         self.scope.append([])
         self.depth += 1
-        statements = self.phases(count, level)
+        statements = self.steady(count, level)
+        if last:
+            statements += last(level)
         self.depth -= 1
         self.scope.pop()
+        return statements
+
+    def steady(self, count, level):
+        """Phases after which roles are as before them."""
+        roles = self.roles()
+        barriers = self.barriers
+        statements = self.phases(count, level)
         if self.barriers > barriers or self.loops:
             statements.append(self.back_to(roles, level))
         return statements
@@ -295,7 +302,7 @@ class BlockGen(BlockLibrary, Warps, KernelGen):
         if r.chance(20):
             leave = self.uniformly(level, lambda: self.full("bool", 1))
             body.append(if_(leave, [Stmt(r.pick(["break", "continue"]))]))
-        body += self.looped(lambda: self.inner(r.between(1, 4), level) + self.left_in_the_middle(level), turns, level)
+        body += self.looped(lambda: self.inner(r.between(1, 4), level, self.left_in_the_middle), turns, level)
         self.scope.pop()
         return for_(var, bounds, body, r.chance(15))
 
@@ -305,7 +312,7 @@ class BlockGen(BlockLibrary, Warps, KernelGen):
         if not r.chance(35):
             return []
         leave = self.uniformly(level, lambda: self.full("bool", 1))
-        return [if_(leave, [Stmt(r.pick(["break", "continue"]))])] + self.inner(r.between(1, 3), level)
+        return [if_(leave, [Stmt(r.pick(["break", "continue"]))])] + self.steady(r.between(1, 3), level)
 
     def uniform_while(self, level):
         """while n > 0, of a number that all threads have alike."""
@@ -319,7 +326,7 @@ class BlockGen(BlockLibrary, Warps, KernelGen):
         test = compare(">", name(n), lit(0))
         if r.chance(30):
             test = logic("and", test, self.uniformly(level, lambda: self.bool(1)))
-        body = self.looped(lambda: self.inner(r.between(1, 4), level) + self.left_in_the_middle(level), turns, level)
+        body = self.looped(lambda: self.inner(r.between(1, 4), level, self.left_in_the_middle), turns, level)
         return group(start, while_(test, [update("-", name(n), lit(1))] + body))
 
     def uniform_branch(self, level):
