@@ -350,6 +350,8 @@ static void find_uniform(job *j)
 {
     for (int i = 0; i < j->nitems && !j->over; i++) {
         item *it = &j->items[i];
+        if (!j->options->arch)
+            kj_set_apart(j->arena, it->kernel);
         it->deps = kj_uniform(j->arena, it->kernel);
         if (j->options->verify)
             check(j, "uniform", kj_uniform_check(j->arena, it->kernel, it->deps));

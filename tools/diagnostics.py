@@ -46,7 +46,8 @@ def made():
 
 def told(kjit, command, path, *options, **more):
     """What kjit says of the program."""
-    run = subprocess.run([kjit, command, *options, path.name], cwd=path.parent, capture_output=True, text=True, **more)
+    run = subprocess.run([kjit, command, *options, path.name], cwd=path.parent, capture_output=True, text=True,
+                         timeout=60, **more)
     return run.stderr
 
 

@@ -456,7 +456,7 @@ static void check_warps(kj_diag *diag, const kj_node *n)
                                  "warp together",
                                  kj_builtins[e->u.call.id].name);
         kj_note(diag, m, n->spin->span, "because what other threads do may end this loop");
-        kj_hint(diag, m, "put syncthreads() between the two");
+        kj_hint(diag, m, "let each of the two be a statement of its own");
     }
 }
 

@@ -73,6 +73,8 @@ bool kj_waits_by_loads(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt
                        const kj_tarray *only);
 /* By them, or by what atomics give? */
 bool kj_waits(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt *loop);
+/* For a CPU: puts barriers between operations of a warp and loops that wait for other threads (apart.c). */
+void kj_set_apart(kj_arena *arena, const kj_tkernel *kernel);
 /* An error for each operation of a warp in a region that is run thread after thread. */
 void kj_check_warps(kj_diag *diag, const kj_regions *regions);
 /* May a block that has failed be run once more (replay.c)? */

@@ -231,7 +231,7 @@ typedef enum kj_tstmt_kind {
     KJ_TS_INLINE,  /* u.block: an inlined call as a statement; the result variables are declared
                      before it */
     KJ_TS_BARRIER, /* u.barrier: with an argument, a bool, also counts or combines what the threads
-                      have for it into `result` */
+                      have for it into `result`; implied: the source has none there */
     KJ_TS_REPORT,  /* u.report; that of a failed assert ends the thread */
     KJ_TS_LAUNCH,  /* u.launch: its values are the grid's three extents and the child's slots but
                       the last, the report; the result an i32, 0 or why there is no launch */
@@ -256,7 +256,7 @@ struct kj_tstmt {
         kj_tblock *leave;
         kj_tblock *block;
         struct { const kj_site *site; kj_texpr **values; } report;
-        struct { kj_builtin id; kj_texpr *arg; kj_var *result; } barrier;
+        struct { kj_builtin id; kj_texpr *arg; kj_var *result; bool implied; } barrier;
         struct { const struct kj_child *child; kj_texpr **values; int nvalues; kj_var *result; } launch;
     } u;
     /* clang-format on */

@@ -106,6 +106,8 @@ static void check_barrier(kj_lower *lo, const kj_node *n)
 void kj_lower_barrier(kj_lower *lo, const kj_node *n)
 {
     kj_replay_pause(lo);
+    if (n->stmt->u.barrier.implied)
+        return;
     check_barrier(lo, n);
     kj_watch_barrier(lo);
     if (n->stmt->u.barrier.id == KJ_BI_GRID_SYNC)

@@ -142,6 +142,16 @@ static kj_operand lanes_below(kj_sema *s, kj_span span)
     return kj_scalar(kj_te_binary(s, KJ_OP_SUB, own, one, span));
 }
 
+/* What has effects is done in front of it: a CPU may run that thread after thread, and the warp together then. */
+static void hold_effects(kj_sema *s, kj_texpr **args, int n, kj_operand *value)
+{
+    for (int i = 0; i < n; i++)
+        if (args[i] && kj_has_effect(args[i]))
+            args[i] = kj_hold(s, args[i], "argument");
+    if (kj_operand_has_effect(s, value))
+        *value = kj_hold_value(s, *value, "value");
+}
+
 bool kj_is_sync(kj_builtin id)
 {
     const char *group = kj_builtins[id].group;
@@ -159,6 +169,8 @@ kj_operand kj_sync_call(kj_sema *s, kj_builtin id, const kj_operand *v, int give
         return kj_no_value(span);
     for (int i = 0; i < n && value.kind == KJ_V_TUPLE; i += 2)
         args[i] = kj_hold(s, args[i], "argument");
+    if (kj_builtins[id].how == KJ_HOW_WARP)
+        hold_effects(s, args, n, &value);
     if (is_shuffle(id))
         return shuffled(s, id, args, &value, span);
     switch (id) {
