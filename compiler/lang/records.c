@@ -203,6 +203,14 @@ const kj_aggregate *kj_records_add(kj_records *r, const kj_aggregate *made)
     return e ? &e->record : NULL;
 }
 
+bool kj_records_full(kj_records *r)
+{
+    pthread_mutex_lock(&r->lock);
+    bool full = r->n > KJ_LAST_RECORD - KJ_FIRST_RECORD;
+    pthread_mutex_unlock(&r->lock);
+    return full;
+}
+
 const kj_aggregate *kj_aggregate_in(kj_records *r, kj_dtype t)
 {
     if (t < KJ_FIRST_RECORD)

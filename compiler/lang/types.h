@@ -150,6 +150,8 @@ void kj_records_free(kj_records *r);
 /* The one that is equal to `made`, whose type is not looked at, by name and fields: that seen
  * before, or a copy. NULL when there is no memory, or no number left. */
 const kj_aggregate *kj_records_add(kj_records *r, const kj_aggregate *made);
+/* Is no number left? */
+bool kj_records_full(kj_records *r);
 /* What a type is, the rows of aggregates.def included; NULL when it is a scalar. */
 const kj_aggregate *kj_aggregate_in(kj_records *r, kj_dtype t);
 const char *kj_type_name_in(kj_records *r, kj_dtype t);

@@ -183,6 +183,32 @@ static void test_failing(void **state)
                 try(&(place){&allocations, n, cpus[k % 2], k < 2 ? "off" : NULL});
 }
 
+/* Nothing is wrong with the source of what could not be compiled. */
+static void test_failing_sources(void **state)
+{
+    static const char text[] =
+        "record pair { a: i32, b: f64 }\n"
+        "enum mark { low, high }\n"
+        "const halves = [0.5, 0.25]\n"
+        "kernel k(x: pair[], m: mark[]) { if m[0] == mark.low { x[0].b = halves[0] } }\n";
+    kjit_context_options options = {.device = "cpu", .cache = "off", .workers = 1};
+    int failed = 0;
+    (void)state;
+    for (long n = 1; n <= FIRST; n++) {
+        kjit_context *c = NULL;
+        kjit_module *m = NULL;
+        OK(kjit_context_create(&options, &c, NULL, 0));
+        allocations.failing = allocations.made + n;
+        kjit_status status = kjit_module_compile(c, "k.knl", text, strlen(text), NULL, &m);
+        allocations.failing = 0;
+        failed += status != KJIT_OK;
+        assert_true(status == KJIT_OK || status == KJIT_NO_MEMORY);
+        kjit_module_free(m);
+        kjit_context_destroy(c);
+    }
+    assert_true(failed > 5);
+}
+
 static void test_failing_at_the_end(void **state)
 {
     (void)state;
@@ -218,6 +244,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_failing),
+        cmocka_unit_test(test_failing_sources),
         cmocka_unit_test(test_failing_at_the_end),
         cmocka_unit_test(test_failing_copies),
     };

@@ -144,6 +144,8 @@ static const kj_aggregate *keep(kj_sema *s, kj_aggregate *of, kj_span at)
 {
     of->size = rounded_up(of->size, of->align);
     const kj_aggregate *kept = kj_records_add(s->program->records, of);
+    if (!kept && !kj_records_full(s->program->records))
+        kj_arena_exhausted(s->arena);
     if (!kept)
         kj_sema_error(s, at, KJ_RULE_TOO_MANY, "there is no room for the record '%s'", of->name);
     return kept;
