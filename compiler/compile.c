@@ -346,12 +346,16 @@ static void choose_lanes(job *j)
     }
 }
 
+static void set_apart(job *j)
+{
+    for (int i = 0; i < j->nitems && !j->over && !j->options->arch; i++)
+        kj_set_apart(j->arena, j->items[i].kernel);
+}
+
 static void find_uniform(job *j)
 {
     for (int i = 0; i < j->nitems && !j->over; i++) {
         item *it = &j->items[i];
-        if (!j->options->arch)
-            kj_set_apart(j->arena, it->kernel);
         it->deps = kj_uniform(j->arena, it->kernel);
         if (j->options->verify)
             check(j, "uniform", kj_uniform_check(j->arena, it->kernel, it->deps));
@@ -545,6 +549,7 @@ static bool generate(job *j)
     show_checks(j);
     show_trees(j);
     choose_lanes(j);
+    set_apart(j);
     find_uniform(j);
     cut_regions(j);
     make_fitting_code(j);

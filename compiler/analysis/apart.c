@@ -3,9 +3,12 @@
  *
  * A loop that waits runs thread after thread, and with it all of its region, where no warp is together. So a list of
  * statements that has both is cut in front of the one that brings the other kind, as if the source had syncthreads()
- * there. A statement that holds both is cut within, or between its condition and what stands under that. What stays
- * in one region is told by kj_check_warps: an expression that has both. The barrier is none of the program's: it orders
- * nothing for those who look for races, and a thread that does not come to it is not missed. */
+ * there. A statement that holds both is cut within, or between its condition and what stands under that. The barrier is
+ * none of the program's: it orders nothing for those who look for races, and a thread that does not come to it is not
+ * missed. What stays in one region is told by kj_check_warps: an expression that has both, and an operation at which a
+ * lock is held. The threads that wait for that lock would never come to a barrier. */
+#include <string.h>
+
 #include "analysis/regions.h"
 
 typedef struct parting {
@@ -20,21 +23,72 @@ static bool mixes(const parting *p, const kj_tstmt *s, const kj_tstmt *end)
     return kj_warp_operation(s, end) && kj_find_spin(p->arena, p->kernel, s, end);
 }
 
-static bool finds_atomic(void *found, const kj_tstmt *s, const kj_texpr *e)
+/* ---- Locks ---- */
+
+/* The arrays, by root id, whose elements decide how long a loop waits; a lock is one of them. */
+typedef struct waited {
+    bool *root;
+    bool swaps; /* by a compare and swap, or an exchange; else by loads */
+} waited;
+
+static bool is_swap(const kj_texpr *e)
 {
-    (void)s;
-    *(bool *)found |= e && e->kind == KJ_TE_ATOMIC;
-    return !*(bool *)found;
+    return e && e->kind == KJ_TE_ATOMIC &&
+           (e->u.atomic.id == KJ_BI_ATOMIC_CAS || e->u.atomic.id == KJ_BI_ATOMIC_EXCH);
 }
 
-/* An atomic beside an operation of a warp may be what gives a lock back that was taken in front. */
-static bool gives_back(const kj_tstmt *s)
+static bool finds_swap(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 {
-    bool found = false;
-    if (kj_own_warp_operation(s))
-        kj_walk_own(s, finds_atomic, &found);
-    return found;
+    waited *w = ctx;
+    (void)s;
+    w->swaps |= is_swap(e);
+    return !w->swaps;
 }
+
+static bool note_waited(void *ctx, const kj_tstmt *s, const kj_texpr *e)
+{
+    waited *w = ctx;
+    (void)s;
+    if (w->swaps && is_swap(e))
+        w->root[e->u.atomic.array->root->id] = true;
+    if (!w->swaps && e && e->kind == KJ_TE_LOAD)
+        w->root[e->u.load.array->root->id] = true;
+    return true;
+}
+
+static bool changes_none(void *ctx, const kj_tstmt *s, const kj_texpr *e)
+{
+    const waited *w = ctx;
+    const kj_tarray *a = e ? (e->kind == KJ_TE_ATOMIC ? e->u.atomic.array : NULL)
+                           : (s->kind == KJ_TS_STORE ? s->u.store.array : NULL);
+    return !a || !w->root[a->root->id];
+}
+
+/* Is a lock that was taken in [run, s) given back only from s on? What changes its array first there is no loop that
+ * waits for it anew. One that counts takes none: it ends by itself. */
+static bool holds_lock(const parting *p, const kj_tstmt *run, const kj_tstmt *s)
+{
+    size_t n = (size_t)p->kernel->nroots + 1;
+    waited w = {.root = KJ_NEW_ARRAY(p->arena, bool, n)};
+    bool behind = false;
+    for (const kj_tstmt *t = run; t; t = t->next) {
+        const kj_tstmt *loop = kj_find_spin(p->arena, p->kernel, t, t->next);
+        bool changes = !kj_walk(t, t->next, changes_none, &w);
+        behind |= t == s;
+        if (behind && changes)
+            return !loop;
+        if (changes)
+            memset(w.root, 0, n * sizeof *w.root);
+        if (!behind && loop && loop->kind == KJ_TS_WHILE) {
+            w.swaps = false;
+            kj_walk(loop, loop->next, finds_swap, &w);
+            kj_walk(loop, loop->next, note_waited, &w);
+        }
+    }
+    return false;
+}
+
+/* ---- Barriers ---- */
 
 static void put_barrier(const parting *p, kj_tstmt **at)
 {
@@ -84,12 +138,14 @@ static bool part_list(const parting *p, kj_tstmt **list)
     const kj_tstmt *run = *list; /* where the region begins */
     bool parted = false;
     for (kj_tstmt **at = list, *s; (s = *at); at = &s->next) {
-        bool both = mixes(p, s, s->next);
-        if (both && part_within(p, s))
-            parted = true;
+        bool both = mixes(p, s, s->next), apart = !both && mixes(p, run, s->next);
+        if ((both || apart) && !s->barrier && holds_lock(p, run, s))
+            continue;
+        if (both)
+            parted |= part_within(p, s);
         if (both || s->barrier) {
             run = s->next;
-        } else if (!gives_back(s) && mixes(p, run, s->next)) {
+        } else if (apart) {
             put_barrier(p, at);
             run = s;
             parted = true;

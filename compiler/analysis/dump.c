@@ -59,6 +59,12 @@ static void uniform_decl(dump *d, const kj_var *v)
     kj_text_puts(&d->out, "\n");
 }
 
+static void put_barrier(dump *d, const kj_tstmt *s)
+{
+    kj_text_printf(&d->out, "%s%s", kj_builtins[s->u.barrier.id].name,
+                   s->u.barrier.implied ? ", implied" : "");
+}
+
 static void uniform_store(dump *d, const kj_tstmt *s)
 {
     const kj_tarray *a = s->u.store.array;
@@ -102,7 +108,10 @@ static void uniform_stmt(dump *d, const kj_tstmt *s)
         put_dep(d, ": leaves", s->u.block->divergence);
         uniform_body(d, s->u.block->body);
         break;
-    case KJ_TS_BARRIER: kj_text_printf(&d->out, "%s\n", kj_builtins[s->u.barrier.id].name); break;
+    case KJ_TS_BARRIER:
+        put_barrier(d, s);
+        kj_text_puts(&d->out, "\n");
+        break;
     default: break;
     }
 }
@@ -160,7 +169,7 @@ static void regions_nodes(dump *d, const kj_regions *r, const kj_node *n)
         switch (n->kind) {
         case KJ_N_REGION: put_region(d, r, n); break;
         case KJ_N_SCALAR: kj_text_puts(&d->out, "once"); break;
-        case KJ_N_BARRIER: kj_text_puts(&d->out, kj_builtins[n->stmt->u.barrier.id].name); break;
+        case KJ_N_BARRIER: put_barrier(d, n->stmt); break;
         case KJ_N_IF: kj_text_puts(&d->out, "if"); break;
         case KJ_N_LOOP: kj_text_puts(&d->out, "loop"); break;
         case KJ_N_INLINE: kj_text_printf(&d->out, "%s()", n->stmt->u.block->name); break;

@@ -456,7 +456,9 @@ static void check_warps(kj_diag *diag, const kj_node *n)
                                  "warp together",
                                  kj_builtins[e->u.call.id].name);
         kj_note(diag, m, n->spin->span, "because what other threads do may end this loop");
-        kj_hint(diag, m, "let each of the two be a statement of its own");
+        kj_hint(
+            diag, m,
+            "let each of the two be a statement of its own, and no lock be held at the operation");
     }
 }
 

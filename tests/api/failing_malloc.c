@@ -206,7 +206,7 @@ static void test_failing_sources(void **state)
         kjit_module_free(m);
         kjit_context_destroy(c);
     }
-    assert_true(failed > 5);
+    assert_true(failed > 0);
 }
 
 static void test_failing_at_the_end(void **state)

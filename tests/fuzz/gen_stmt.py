@@ -500,10 +500,7 @@ class Statements(Locals, Tuples, Views, Expressions):
 
     def leave(self):
         r = self.r
-        # What others write must not end a loop with atomics: that waits, and a CPU has no operation of a warp beside it.
-        warps = getattr(self, "width", None) and any(v.get("role") == "atomic" for v in self.visible())
-        test = self.uniformly("block" if warps else None, lambda: self.full("bool", 1))
-        return if_(test, [Stmt(r.pick(["break", "continue", "break"]))])
+        return if_(self.full("bool", 1), [Stmt(r.pick(["break", "continue", "break"]))])
 
     def early_return(self):
         if self.result is False or self.result is None:
