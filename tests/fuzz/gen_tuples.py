@@ -1,7 +1,7 @@
 """The generator's loops over tuples: a turn for each item, of one type or of several, literals, arrays, tuples."""
 import values
 from build import conv, group, let, lit, name, part, view
-from scalars import INTS, REALS
+from scalars import COMPLEX, INTS, REALS
 from tree import Arr, Expr, Rec, Stmt, Tup, Var
 
 
@@ -153,8 +153,10 @@ class Tuples:
         return group(*first, self.item_loop(r.pick([None, "enumerate"]), [[x]], [name(v)], len(v.type.parts)))
 
     def flat_tuples(self):
+        """Of one type, or of types that convert to a number."""
         return [v for v in self.visible() if isinstance(v.type, Tup) and v.get("value") is None
-                and all(isinstance(p, str) for p in v.type.parts)]
+                and all(isinstance(p, str) for p in v.type.parts)
+                and (len(set(v.type.parts)) == 1 or not set(v.type.parts) & set(COMPLEX))]
 
     def tuple_type(self, depth=1):
         """Of a parameter or result; tuples of tuples, too."""
