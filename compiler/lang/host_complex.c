@@ -74,13 +74,22 @@ kj_parts kj_host_rect(double length, double angle)
     return (kj_parts){times(length, cos(angle)), times(length, sin(angle))};
 }
 
-/* r**x * exp(-y * phi), also where one of the factors is beyond all numbers. */
-static long double length_of_power(long double r, kj_parts w, double phi)
+/* log |z| - log r, what rounding took from a length r, which a large exponent makes a large factor of. Of no finite
+ * number nothing. */
+static long double lost(kj_parts z, long double r)
 {
-    long double a = powl(r, w.re), b = expl(-w.im * phi);
+    long double a = fmaxl(fabsl(z.re), fabsl(z.im)), b = fminl(fabsl(z.re), fabsl(z.im)) / r;
+    long double v = ((a - r) / r * ((a + r) / r) + b * b) / 2;
+    return isfinite(v) ? v : 0;
+}
+
+/* r**x * exp(turn), where log |z| is log r + less; also where one of the factors is beyond all numbers. */
+static long double length_of_power(long double r, long double less, double x, long double turn)
+{
+    long double a = powl(r, x), b = expl((less == 0 ? 0 : x * less) + turn);
     if (isnormal(a) && isnormal(b))
         return a * b;
-    return expl((long double)times(w.re, (double)logl(r)) - w.im * phi);
+    return expl((long double)times(x, (double)(logl(r) + less)) + turn);
 }
 
 kj_parts kj_host_complex_power(kj_parts z, kj_parts w, bool real)
@@ -89,11 +98,11 @@ kj_parts kj_host_complex_power(kj_parts z, kj_parts w, bool real)
         return (kj_parts){1, 0};
     if (z.re == 0 && z.im == 0) /* of which there is no logarithm */
         return w.re > 0 ? (kj_parts){0, 0} : (kj_parts){NAN, NAN};
-    long double r = hypotl(z.re, z.im);
+    long double r = hypotl(z.re, z.im), less = lost(z, r);
     double phi = atan2(z.im, z.re), angle = w.re * phi;
     if (!real)
-        angle += times(w.im, (double)logl(r));
-    long double length = real ? powl(r, w.re) : length_of_power(r, w, phi);
+        angle += times(w.im, (double)(logl(r) + less));
+    long double length = length_of_power(r, less, w.re, real ? 0 : -(long double)w.im * phi);
     double scale = length > DBL_MAX ? 0x1p64 : 1; /* the parts may still be numbers */
     kj_parts v = kj_host_rect((double)(length / scale), angle);
     return (kj_parts){v.re * scale, v.im * scale};

@@ -167,17 +167,24 @@ static kj_operand is_tiny(const calc *c, kj_operand size)
     return kj_scalar(kj_hold(c->s, tiny.u.scalar.e, "tiny"));
 }
 
-/* |z|, and 2 to which power it is to be multiplied by, where it is huge or tiny: that is *far. */
-static kj_operand scaled_abs(const calc *c, kj_operand x, kj_operand y, kj_operand *power,
-                             kj_operand *far)
+/* A length h, the larger and the smaller part a and b that it is of, and 2 to which power all three are to
+ * be multiplied by, where that is huge or tiny: `far`. */
+typedef struct length {
+    kj_operand h, a, b, power, far;
+} length;
+
+static length scaled_abs(const calc *c, kj_operand x, kj_operand y)
 {
     kj_operand ax = call(c, KJ_BI_FABS, x), ay = call(c, KJ_BI_FABS, y), one = num(c, 1);
     kj_operand size = call2(c, KJ_BI_MAX, ax, ay);
     kj_operand huge = is_huge(c, size), tiny = is_tiny(c, size);
     kj_operand scale = choose(c, huge, num(c, 0.5), choose(c, tiny, num(c, 0x1p60), one));
-    *power = choose(c, huge, one, choose(c, tiny, num(c, -60), num(c, 0)));
-    *far = logic(c, true, huge, tiny);
-    return call2(c, KJ_BI_HYPOT, mul(c, ax, scale), mul(c, ay, scale));
+    length l = {.far = logic(c, true, huge, tiny)};
+    l.power = choose(c, huge, one, choose(c, tiny, num(c, -60), num(c, 0)));
+    l.h = call2(c, KJ_BI_HYPOT, mul(c, ax, scale), mul(c, ay, scale));
+    l.a = mul(c, size, scale);
+    l.b = mul(c, call2(c, KJ_BI_MIN, ax, ay), scale);
+    return l;
 }
 
 /* log |z| to the base of `id`, whose logarithm is `base`. Near 1 by log1p(|z|**2 - 1) / 2. */
@@ -185,9 +192,9 @@ static kj_operand log_abs_of(const calc *c, kj_builtin id, double base, kj_opera
 {
     kj_operand ax = call(c, KJ_BI_FABS, x), ay = call(c, KJ_BI_FABS, y);
     kj_operand a = call2(c, KJ_BI_MAX, ax, ay), b = call2(c, KJ_BI_MIN, ax, ay);
-    kj_operand one = num(c, 1), scaled = num(c, 0.5 / base), power, unused;
-    kj_operand h = scaled_abs(c, x, y, &power, &unused);
-    kj_operand far = add(c, call(c, id, h), mul(c, power, num(c, log(2) / base)));
+    kj_operand one = num(c, 1), scaled = num(c, 0.5 / base);
+    length l = scaled_abs(c, x, y);
+    kj_operand h = l.h, far = add(c, call(c, id, h), mul(c, l.power, num(c, log(2) / base)));
     kj_operand more = muladd(c, b, b, mul(c, sub(c, a, one), add(c, a, one)));
     kj_operand near = logic(c, false, less(c, num(c, 0.71), h), less(c, h, num(c, 1.73)));
     return choose(c, near, mul(c, scaled, call(c, KJ_BI_LOG1P, more)), far);
@@ -369,45 +376,42 @@ static kj_operand special_powers(const calc *c, kj_operand r, kj_operand x, kj_o
 }
 
 /* Is a factor of a length, or the length itself, beyond the largest or below the smallest normal number? */
-static kj_operand is_at_an_end(const calc *c, kj_operand a, kj_operand b, kj_operand length)
+static kj_operand is_at_an_end(const calc *c, kj_operand a, kj_operand b, kj_operand size)
 {
     double least = c->single ? FLT_MIN : DBL_MIN, most = c->single ? FLT_MAX : DBL_MAX;
     kj_operand smaller = call2(c, KJ_BI_MIN, a, b), larger = call2(c, KJ_BI_MAX, a, b);
-    larger = call2(c, KJ_BI_MAX, larger, length);
+    larger = call2(c, KJ_BI_MAX, larger, size);
     kj_operand end = logic(c, true, less(c, smaller, num(c, least)), less(c, num(c, most), larger));
     return kj_scalar(kj_hold(c->s, end.u.scalar.e, "end"));
 }
 
-/* length * turned_by at `angle`, where neither is at an end; else exp(exponent), which is the same. */
-static kj_operand turned_power(const calc *c, kj_operand length, kj_operand turned_by,
-                               kj_operand exponent, kj_operand angle)
+/* x * (log |z| - log h): what rounding took from a length, of which a large exponent makes a large factor. By
+ * ((a - h)(a + h) + b*b) / 2hh, where a - h is exact; 0 where h or x is infinite. */
+static kj_operand lost(const calc *c, kj_operand x, const length *l)
 {
-    kj_operand usual = mul(c, length, turned_by), scale;
-    kj_operand end = is_at_an_end(c, length, turned_by, usual);
-    kj_operand whole = call(c, KJ_BI_EXP, stepped(c, exponent, false, &scale));
-    kj_operand z = from_polar(c, choose(c, end, whole, usual), angle);
-    scale = choose(c, end, scale, num(c, 1));
-    return kj_complex(c->s, mul(c, z.u.tuple.items[0], scale), mul(c, z.u.tuple.items[1], scale),
-                      c->span);
+    kj_operand by = quot(c, num(c, 1), l->h), low = mul(c, sub(c, l->a, l->h), by);
+    kj_operand high = mul(c, add(c, l->a, l->h), by), side = mul(c, l->b, by);
+    kj_operand v = mul(c, mul(c, num(c, 0.5), x), muladd(c, side, side, mul(c, low, high)));
+    return choose(c, equal(c, v, v), v, num(c, 0));
 }
 
-/* |z|**x at `angle`, whose parts may be numbers where the length is beyond all of them: it is the square of |z|**(x / 2). */
-static kj_operand real_power(const calc *c, kj_operand length, const kj_operand half[2],
-                             kj_operand far, kj_operand two_to, kj_operand angle)
+/* size * exp(rest) at `angle`, where neither is at an end. Else the length is exp(x * log |z| + turn), which is
+ * the same: the square of a number that is at none unless the power is. */
+static kj_operand turned_power(const calc *c, kj_operand z, kj_operand x, kj_operand size,
+                               kj_operand rest, const kj_operand *turn, kj_operand angle)
 {
+    kj_operand turned_by = call(c, KJ_BI_EXP, rest), usual = mul(c, size, turned_by);
+    kj_operand end = is_at_an_end(c, size, turned_by, usual), root;
     kj_branch b;
-    kj_operand over = equal(c, length, num(c, INFINITY));
-    over = kj_scalar(kj_hold(c->s, over.u.scalar.e, "over"));
     kj_branch_open(c->s, &b, false);
-    kj_operand root = call2(c, KJ_BI_POW, half[0], half[1]);
-    kj_operand rest = call(c, KJ_BI_EXP2, mul(c, half[1], two_to));
-    root = choose(c, far, mul(c, root, rest), root);
-    root = kj_scalar(kj_hold(c->s, root.u.scalar.e, "root"));
-    root = choose(c, over, kj_branch_close(c->s, &b, root, c->span), length);
+    root = times(c, x, log_abs(c, z.u.tuple.items[0], z.u.tuple.items[1]));
+    root = turn ? add(c, root, *turn) : root;
+    root = call(c, KJ_BI_EXP, mul(c, num(c, 0.5), root));
+    root = choose(c, end, kj_branch_close(c->s, &b, root, c->span), usual);
     root = kj_scalar(kj_hold(c->s, root.u.scalar.e, "length"));
-    kj_operand twice = logic(c, false, over, less(c, root, num(c, INFINITY)));
-    kj_operand scale = choose(c, twice, root, num(c, 1)), z = from_polar(c, root, angle);
-    return kj_complex(c->s, mul(c, z.u.tuple.items[0], scale), mul(c, z.u.tuple.items[1], scale),
+    kj_operand twice = logic(c, false, end, less(c, root, num(c, INFINITY)));
+    kj_operand scale = choose(c, twice, root, num(c, 1)), v = from_polar(c, root, angle);
+    return kj_complex(c->s, mul(c, v.u.tuple.items[0], scale), mul(c, v.u.tuple.items[1], scale),
                       c->span);
 }
 
@@ -418,24 +422,20 @@ kj_operand kj_complex_pow(kj_sema *s, kj_operand z, kj_operand w, bool real, kj_
     w = kj_hold_value(s, w, "exponent");
     kj_operand x = w.u.tuple.items[0], y = w.u.tuple.items[1];
     calc c = {s, span, x.u.scalar.e->type == KJ_F32};
-    kj_operand two_to, far,
-        r = scaled_abs(&c, z.u.tuple.items[0], z.u.tuple.items[1], &two_to, &far);
+    length l = scaled_abs(&c, z.u.tuple.items[0], z.u.tuple.items[1]);
     kj_operand phi = call2(&c, KJ_BI_ATAN2, z.u.tuple.items[1], z.u.tuple.items[0]);
-    kj_operand length = call2(&c, KJ_BI_POW, r, x);
-    kj_operand rest = call(&c, KJ_BI_EXP2, mul(&c, x, two_to));
-    length = choose(&c, far, mul(&c, length, rest), length);
-    if (real) {
-        kj_operand half[2] = {r, mul(&c, x, num(&c, 0.5))};
-        length = kj_scalar(kj_hold(s, length.u.scalar.e, "length"));
-        return special_powers(&c, r, x, y,
-                              real_power(&c, length, half, far, two_to, mul(&c, x, phi)));
+    kj_operand size = call2(&c, KJ_BI_POW, l.h, x), far = call(&c, KJ_BI_EXP2, mul(&c, x, l.power));
+    size = choose(&c, l.far, mul(&c, size, far), size);
+    size = kj_scalar(kj_hold(s, size.u.scalar.e, "size"));
+    kj_operand rest = lost(&c, x, &l), angle = mul(&c, x, phi), turn;
+    if (!real) {
+        turn = mul(&c, neg(&c, y), phi);
+        rest = add(&c, turn, rest);
+        angle = log_abs(&c, z.u.tuple.items[0], z.u.tuple.items[1]);
+        angle = muladd(&c, x, phi, times(&c, y, angle));
     }
-    kj_operand log_r = log_abs(&c, z.u.tuple.items[0], z.u.tuple.items[1]);
-    log_r = kj_scalar(kj_hold(s, log_r.u.scalar.e, "log"));
-    kj_operand by = mul(&c, neg(&c, y), phi), angle = muladd(&c, x, phi, times(&c, y, log_r));
-    kj_operand exponent = add(&c, times(&c, x, log_r), by);
-    return special_powers(&c, r, x, y,
-                          turned_power(&c, length, call(&c, KJ_BI_EXP, by), exponent, angle));
+    return special_powers(&c, l.h, x, y,
+                          turned_power(&c, z, x, size, rest, real ? NULL : &turn, angle));
 }
 
 /* ---- Calls ---- */
