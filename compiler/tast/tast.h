@@ -95,6 +95,9 @@ typedef struct kj_tarray {
     kj_texpr *stride[KJ_MAX_NDIM]; /* i64, in elements; the last is constant 1 under KJ_LAYOUT_C
                                       and KJ_LAYOUT_ROWS */
     kj_layout layout;
+    /* Where in the last axis of a parameter an element at 0 of the own last one is, and 1 more; 0: that goes along
+     * another, or by other steps, or from where is not known. */
+    int64_t row;
     bool
         bytes; /* a field of a packed record: offset and strides count bytes, and so it is accessed */
     /* The part'th of the equal scalars of each element of `whole`, or NULL. */

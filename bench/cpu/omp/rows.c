@@ -117,3 +117,17 @@ void omp_rows_softmax(void *const *buffer, int64_t n)
             to[c] *= by;
     }
 }
+
+void omp_rows_three(void *const *buffer, int64_t n)
+{
+    const float *restrict a = buffer[0];
+    float *restrict out = buffer[1];
+#pragma omp parallel for simd schedule(static)
+    for (int64_t r = 0; r < n; r++) {
+        const float *p = a + 3 * r;
+        float *q = out + 3 * r;
+        q[0] = p[1] - p[2];
+        q[1] = p[2] - p[0];
+        q[2] = p[0] - p[1];
+    }
+}

@@ -111,12 +111,11 @@ static kj_tile lower_offset(kj_lower *lo, const kj_tarray *a, kj_texpr *const *i
     return kj_tile_convert(lo, sum, KJ_I64);
 }
 
-bool kj_is_param(const kj_tarray *a)
+int64_t kj_part_of_row(const kj_tarray *a, int64_t index)
 {
-    bool is = !a->offset && !a->root->of && a->ndim == a->root->ndim;
-    for (int i = 0; i < a->ndim && is; i++)
-        is = a->stride[i] == a->root->stride[i];
-    return is;
+    int64_t part;
+    bool known = a->row && !a->root->of && !__builtin_add_overflow(a->row - 1, index, &part);
+    return known && part >= 0 && part < a->root->last ? part : -1;
 }
 
 /* Lanes in a[..., i, 2] are parts of neighbouring rows of a short last axis, whose other parts are there, too. */
@@ -125,13 +124,13 @@ static void find_group(kj_access *out, const kj_tarray *a, kj_tile part)
     if (out->offset.form != KJ_LINEAR)
         return;
     int last = a->root->last;
+    int64_t number = kj_is_known(part) ? kj_part_of_row(a, part.bounds.least) : -1;
     if (a->whole && a->root->space != KJ_LOCAL && out->offset.stride == a->whole->of->n) {
         out->group = a->whole->of->n;
         out->part = a->part;
-    } else if (last > 1 && out->offset.stride == last && kj_is_param(a) && kj_is_known(part) &&
-               part.bounds.least >= 0 && part.bounds.least < last) {
+    } else if (last > 1 && out->offset.stride == last && number >= 0) {
         out->group = last;
-        out->part = (int)part.bounds.least;
+        out->part = (int)number;
     }
 }
 

@@ -29,8 +29,9 @@ kj_access kj_lower_access(kj_lower *lo, const kj_tarray *a, kj_texpr *const *ind
  * of them, or NULL. */
 const kj_tstmt *kj_lower_group(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask m);
 
-/* Is it a parameter as it is, no view of one? */
-bool kj_is_param(const kj_tarray *a);
+/* Which part of a row of a short last axis is there at that last index, of a parameter or a view along its rows? -1: of
+ * none, or that is not known. */
+int64_t kj_part_of_row(const kj_tarray *a, int64_t index);
 
 /* ---- parts.c ---- */
 

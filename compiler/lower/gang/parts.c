@@ -36,9 +36,11 @@ static bool is_same(const kj_texpr *a, const kj_texpr *b)
 
 static bool is_same_element(const kj_waiting *p, const kj_tarray *a, kj_texpr *const *index)
 {
-    bool same = a->root == p->array->root && kj_is_param(a);
+    const kj_tarray *b = p->array;
+    bool same = a->root == b->root && a->ndim == b->ndim &&
+                (a->offset && b->offset ? is_same(a->offset, b->offset) : a->offset == b->offset);
     for (int i = 0; i < a->ndim - 1 && same; i++)
-        same = is_same(index[i], p->index[i]);
+        same = a->stride[i] == b->stride[i] && is_same(index[i], p->index[i]);
     return same;
 }
 
@@ -76,8 +78,11 @@ static bool may_wait(const look *l, const kj_tarray *a, kj_texpr *const *index)
 {
     if (a->root != l->parts->array->root)
         return a->root->space == KJ_GLOBAL && !l->lo->kernel->disjoint;
-    int64_t part = a->ndim > 0 ? known_index(l->lo, index[a->ndim - 1]) : -1;
-    return !is_same_element(l->parts, a, index) || part < 0 || is_waiting(l->parts, part);
+    if (!is_same_element(l->parts, a, index))
+        return true;
+    int64_t last = known_index(l->lo, index[a->ndim - 1]),
+            part = last < 0 ? -1 : kj_part_of_row(a, last);
+    return part < 0 || is_waiting(l->parts, part);
 }
 
 static bool see_loads(void *ctx, const kj_tstmt *s, const kj_texpr *e)
@@ -114,6 +119,8 @@ void kj_parts_renew(kj_lower *lo, const kj_var *v)
     const kj_waiting *p = lo->parts;
     for (int i = 0; p && i < p->array->ndim - 1 && !l.found; i++)
         kj_walk_expr(NULL, p->index[i], see_variable, &l);
+    if (p && p->array->offset && !l.found)
+        kj_walk_expr(NULL, p->array->offset, see_variable, &l);
     if (l.found)
         kj_parts_end(lo);
 }
@@ -151,7 +158,7 @@ bool kj_is_over_parts(const kj_lower *lo, const kj_tstmt *s)
         return false;
     for (const kj_tstmt *t = s->u.for_.body; t; t = t->next) {
         const kj_tarray *a = t->kind == KJ_TS_STORE ? t->u.store.array : NULL;
-        if (!a || a->root->last < (int)turns.n || !kj_is_param(a))
+        if (!a || a->ndim == 0 || kj_part_of_row(a, (int64_t)turns.n - 1) < 0)
             continue;
         const kj_texpr *last = t->u.store.index[a->ndim - 1];
         last = last->kind == KJ_TE_CONVERT ? last->u.unary.arg : last;
@@ -165,7 +172,8 @@ bool kj_parts_take(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, con
                    kj_tile v, kj_mask m)
 {
     kj_waiting *p = lo->parts;
-    bool may = at->group && !a->whole && !a->checks && !lo->watch;
+    bool may = at->group && !a->whole && !a->checks && !lo->watch &&
+               (!a->offset || is_same(a->offset, a->offset));
     for (int i = 0; i < a->ndim - 1 && may; i++)
         may = is_same(index[i], index[i]);
     if (!may || (p && is_waiting(p, at->part))) { /* what follows is stored behind them */

@@ -198,6 +198,17 @@ static bool stays_dense(const kj_tarray *base, const selection *sel, int n)
     return base->layout == KJ_LAYOUT_C;
 }
 
+/* What is `row` of the view? */
+static int64_t row_of(const kj_tarray *base, const selection *sel, int n)
+{
+    const selection *last = n == base->ndim ? &sel[n - 1] : NULL;
+    if (!last || (!last->at && last->whole) || !base->row)
+        return base->row;
+    bool known = !last->at && last->step == 1 && kj_is_const(last->start);
+    int64_t row;
+    return known && !__builtin_add_overflow(base->row, last->start->u.value.i, &row) ? row : 0;
+}
+
 static kj_operand make_view(kj_sema *s, kj_tarray *base, const selection *sel, int n, kj_span span)
 {
     const char *name = s->naming ? s->naming : base->name;
@@ -209,6 +220,7 @@ static kj_operand make_view(kj_sema *s, kj_tarray *base, const selection *sel, i
                         .bytes = base->bytes,
                         .whole = base->whole,
                         .part = base->part,
+                        .row = row_of(base, sel, n),
                         .space = base->space,
                         .root = base->root,
                         .checks = base->checks,

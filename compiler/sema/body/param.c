@@ -35,6 +35,7 @@ kj_tarray *kj_param_array(kj_sema *s, const char *name, kj_span span, const kj_t
                       .ndim = t->ndim,
                       .space = KJ_GLOBAL,
                       .layout = layout,
+                      .row = 1,
                       .param = param};
     kj_tarray *a = kj_new_root(s, &made);
     for (int i = 0; i < t->ndim; i++)

@@ -11,6 +11,7 @@ static kj_tarray *same_elements(kj_sema *s, const kj_tarray *a, kj_span span)
     view->name = s->naming ? s->naming : a->name;
     view->span = span;
     view->whole = NULL; /* it has other indices */
+    view->row = 0;
     view->id = view->param = -1;
     return view;
 }

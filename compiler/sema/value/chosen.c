@@ -125,6 +125,7 @@ static kj_tarray *copied(kj_sema *s, const kj_tarray *a)
     kj_tarray *out = KJ_NEW(s->arena, kj_tarray);
     *out = *a;
     out->whole = NULL;
+    out->row = 0;
     return out;
 }
 
