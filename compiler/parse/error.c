@@ -138,8 +138,11 @@ static void fix_decorator(const kj_mistake *x, kj_message *m)
     const char *text = p->source->text, *line = text + x->at.begin;
     const char *next = line + strcspn(line, "\n");
     next += strspn(next, "\r\n");
+    const char *fast = strstr(line, "fastmath");
     if (strncmp(next, "def ", 4) == 0)
         p->after_decorator = true;
+    else if (fast && fast < next)
+        kj_hint(p->diag, m, "a kernel needs no decorator but what changes its results: @fastmath");
     else
         kj_fix(p->diag, m, (kj_span){p->before_prev_span.begin, (uint32_t)(next - text)}, "%s", "");
 }
@@ -168,6 +171,12 @@ static void at_item(const kj_mistake *x)
         return;
     }
     kj_message *m = kj_expected(x, ITEMS);
+    if (kj_met(x, "{")) {
+        kj_mistake_hint(x, m, "statements stand in the run block: run { ... }");
+        kj_fix(x->p->diag, m, (kj_span){x->at.begin, x->at.begin}, "run ");
+        kj_layout_skip_block(x->p);
+        return;
+    }
     if (kj_met(x, ".") && x->p->before_prev == KJ_TK_AT) {
         kj_mistake_hint(x, m, "a kernel needs no decorator: kernel name(x: f32[]) { ... }");
         fix_decorator(x, m);
@@ -195,7 +204,17 @@ static void hint_launch(const kj_mistake *x, kj_message *m)
     const char *text = x->p->source->text, *begin = text + x->at.end;
     const char *end = strstr(begin, ">>>"), *line = strchr(begin, '\n');
     kj_mistake_hint(x, m, "a launch is written k[blocks, threads](x)");
-    if (end && (!line || end < line))
+    int commas = 0, depth = 0;
+    for (const char *c = begin; end && c < end; c++) {
+        depth += (*c == '(') - (*c == ')');
+        commas += *c == ',' && depth == 0;
+    }
+    if (commas > 1) /* CUDA's third is the shared memory's size, which a kernel knows by itself */
+        kj_mistake_hint(
+            x, m,
+            "a launch is written k[blocks, threads](x), in a stream k[blocks, threads, s](x); "
+            "the size of shared arrays is what shared.array(...) says");
+    else if (end && (!line || end < line))
         kj_fix(x->p->diag, m, (kj_span){x->p->prev_span.begin, (uint32_t)(end + 3 - text)},
                "[%.*s]", (int)(end - begin), begin);
 }

@@ -290,6 +290,47 @@ void kj_habit_call(kj_parser *p, kj_message *m, kj_span at)
     kj_fix(p->diag, m, (kj_span){p->prev_span.end, end}, "(%s)", kj_piece(p, at.begin, end));
 }
 
+/* The call that an expression begins with; NULL: it begins with another. */
+static const kj_expr *leading_call(const kj_expr *e)
+{
+    for (;;) {
+        switch (e->kind) {
+        case KJ_E_CALL:
+            if (e->u.call.callee->kind == KJ_E_NAME)
+                return e;
+            e = e->u.call.callee;
+            break;
+        case KJ_E_MEMBER: e = e->u.member.base; break;
+        case KJ_E_INDEX: e = e->u.index.base; break;
+        case KJ_E_BINARY: e = e->u.binary.lhs; break;
+        case KJ_E_LOGIC: e = e->u.logic.lhs; break;
+        case KJ_E_CHAIN: e = e->u.chain.operands; break;
+        case KJ_E_TUPLE:
+            if (!e->u.list.items)
+                return NULL;
+            e = e->u.list.items;
+            break;
+        default: return NULL;
+        }
+    }
+}
+
+bool kj_habit_statement_word(kj_parser *p, const kj_expr *e, kj_span span)
+{
+    const kj_expr *call = leading_call(e);
+    const char *name = call && call != e ? call->u.call.callee->u.name : "";
+    if (!call || call == e || call->span.begin != span.begin ||
+        (strcmp(name, "assert") != 0 && strcmp(name, "print") != 0))
+        return false;
+    kj_message *m =
+        kj_error(p->diag, span, KJ_RULE_SYNTAX,
+                 "'%s' is a function: all that it is given stands in its parentheses", name);
+    uint32_t open = kj_skip_blanks(p->source, call->u.call.callee->span.end);
+    const char *given = kj_piece(p, open, span.end);
+    kj_write(p->diag, m, span, "%s(%s)", name, given);
+    return true;
+}
+
 /* {{ ... }}: without the brace at `at`, and its own; false: that one is not there. Texts and comments end the search. */
 bool kj_habit_braces(kj_parser *p, kj_message *m, kj_span at)
 {

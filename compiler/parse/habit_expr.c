@@ -189,18 +189,6 @@ bool kj_habit_new(kj_parser *p, kj_message *m, kj_span at)
 
 /* ---- Expressions ---- */
 
-void kj_habit_range(kj_parser *p, kj_message *m, kj_span at)
-{
-    const kj_source *s = p->source;
-    bool to = s->text[at.end - 1] == '='; /* 0..=n */
-    uint32_t end = operand_end(s, at.end), first = at.begin;
-    while (s->text[first] != '.')
-        first++;
-    if (end > at.end)
-        kj_write(p->diag, m, (kj_span){at.begin, end}, "range(%s, %s%s)",
-                 kj_piece(p, at.begin, first), kj_piece(p, at.end, end), to ? " + 1" : "");
-}
-
 /* Where an expression ends that begins at `at`: at the end of the line or what is around it. */
 static uint32_t expression_end(const kj_source *s, uint32_t at)
 {
@@ -221,6 +209,21 @@ static kj_span trimmed(const kj_source *s, uint32_t begin, uint32_t end)
     while (end > begin && kj_is_blank(s->text[end - 1]))
         end--;
     return (kj_span){begin, end};
+}
+
+/* 0..n - 1, 1..=n: `..` takes all that is behind it. Within x[...] a slice is meant. */
+void kj_habit_range(kj_parser *p, kj_message *m, kj_span at)
+{
+    const kj_source *s = p->source;
+    bool to = s->text[at.end - 1] == '=', index = p->nopen && p->open[p->nopen - 1].kind == '[';
+    kj_span stop = trimmed(s, at.end, expression_end(s, at.end));
+    uint32_t first = at.begin;
+    while (s->text[first] != '.')
+        first++;
+    if (stop.end <= stop.begin)
+        return;
+    kj_write(p->diag, m, (kj_span){at.begin, stop.end}, index ? "%s:%s%s" : "range(%s, %s%s)",
+             kj_piece(p, at.begin, first), kj_piece(p, stop.begin, stop.end), to ? " + 1" : "");
 }
 
 /* The ? and the : that belongs to it, neither within brackets. */
@@ -397,17 +400,20 @@ bool kj_habit_dereference(kj_parser *p, kj_message *m, kj_span at)
     return true;
 }
 
-/* Is the statement that begins there all that its line has, and no header, so that another line may be beside it? */
+/* Is the statement that begins there all that its line has, and no header, so that another line may be beside it? One
+ * that computes only some of its parts has no such place: what is beside it is always done. */
 static bool is_simple_line(const kj_source *s, uint32_t begin, uint32_t end)
 {
-    static const char *const words[] = {"if", "elif", "else", "while", "for", "return"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (kj_is_word_at(s, begin, words[i]))
-            return false;
+    static const char *const words[] = {"if",  "elif",   "else", "while",
+                                        "for", "return", "and",  "or"};
     int depth = 0;
     for (uint32_t i = begin; i < end && depth >= 0; i++) {
-        if (strchr("{};#\"", s->text[i]))
+        if (strchr("{};#?\"", s->text[i]))
             return false;
+        bool starts = kj_is_word(s->text[i]) && (i == begin || !kj_is_word(s->text[i - 1]));
+        for (size_t w = 0; starts && w < sizeof words / sizeof *words; w++)
+            if (kj_is_word_at(s, i, words[w]))
+                return false;
         depth += strchr("([", s->text[i]) ? 1 : strchr(")]", s->text[i]) ? -1 : 0;
     }
     return depth == 0;
@@ -433,6 +439,19 @@ static void hint_step_within(kj_parser *p, kj_message *m, kj_span at, kj_span ta
     kj_fix(p->diag, m, (kj_span){begin, end}, "%s\n%s%s", first, kj_piece(p, line, begin), second);
 }
 
+/* Behind the line's start, a brace or a ; */
+static uint32_t statement_start(const kj_source *s, uint32_t at)
+{
+    while (at > 0 && !strchr("\n{};", s->text[at - 1]))
+        at--;
+    return at;
+}
+
+static bool ends_statement(const kj_source *s, uint32_t at)
+{
+    return strchr("\r\n#;}", s->text[kj_skip_blanks(s, at)]) != NULL;
+}
+
 /* i++ and --i; a--b is a - -b. */
 void kj_habit_step(kj_parser *p, kj_span at)
 {
@@ -453,9 +472,9 @@ void kj_habit_step(kj_parser *p, kj_span at)
         kj_fix(p->diag, m, at, "%c %c", op, op);
         return;
     }
-    uint32_t begin = kj_skip_blanks(s, kj_line_start(s, at.begin));
-    bool alone = operand ? target.begin == begin && kj_code_end(s, at.end) <= at.end
-                         : at.begin == begin && kj_code_end(s, target.end) <= target.end;
+    uint32_t begin = kj_skip_blanks(s, statement_start(s, at.begin));
+    bool alone = operand ? target.begin == begin && ends_statement(s, at.end)
+                         : at.begin == begin && ends_statement(s, target.end);
     if (alone)
         kj_write(p->diag, m, (kj_span){begin, operand ? at.end : target.end}, "%s %c= 1",
                  kj_piece(p, target.begin, target.end), op);

@@ -158,6 +158,11 @@ void kj_at_tokens(const kj_mistake *x)
 void kj_at_colon(const kj_mistake *x)
 {
     const char *text = x->p->source->text + x->at.end;
+    kj_parser *p = x->p;
+    if (*text == ':' && p->prev == KJ_TK_NAME) { /* Color::RED */
+        kj_mistake_paths(x, kj_mistake_error(x, "there is no '::'"));
+        return;
+    }
     kj_message *m = kj_mistake_error(x, "a block begins with '{', not ':'");
     while (*text == ' ')
         text++;

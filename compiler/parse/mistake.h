@@ -53,6 +53,7 @@ bool kj_has_brace(const kj_mistake *x);
 
 /* header.c: reports one where few tokens could come, by their names. */
 void kj_at_tokens(const kj_mistake *x);
+void kj_mistake_paths(const kj_mistake *x, kj_message *m); /* :: */
 /* A colon where a block begins: Python's, or what other languages have for '->'. */
 void kj_at_colon(const kj_mistake *x);
 void kj_at_field_end(const kj_mistake *x);

@@ -62,10 +62,17 @@ bool kj_layout_newline(kj_parser *p)
     if (*next == '{' && in_braces(p)) {
         if (told_on_line(p))
             return false;
+        if (p->first == KJ_TK_USE || p->first == KJ_TK_TYPE)
+            return true;
         kj_message *m =
             kj_error(p->diag, (kj_span){p->offset, p->offset + 1}, KJ_RULE_BRACE_ON_NEXT_LINE,
                      "the '{' of a block stands on the line of its header");
-        if (p->token != KJ_TK_NEWLINE && p->token != KJ_TK_LBRACE && p->token != KJ_TK_RBRACE)
+        bool statement = p->first == KJ_TK_LET || p->first == KJ_TK_VAR ||
+                         p->first == KJ_TK_CONST || p->first == KJ_TK_PARAM ||
+                         p->first == KJ_TK_NAME;
+        if (statement)
+            kj_hint(p->diag, m, "a block stands behind a header: if, for, while, @unchecked");
+        else if (p->token != KJ_TK_NEWLINE && p->token != KJ_TK_LBRACE && p->token != KJ_TK_RBRACE)
             kj_fix(p->diag, m, (kj_span){p->span.end, p->offset + 1}, " {");
         return false;
     }

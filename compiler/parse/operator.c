@@ -5,6 +5,8 @@
 #include "knl.tab.h"
 #include "parse/mistake.h"
 
+#define NO_PATHS "there are no paths: write sqrt(x), max(x, y)"
+
 /* What other languages have behind an expression; NULL: nothing that is known. */
 static const char *hint_for_operator(const kj_mistake *x)
 {
@@ -22,7 +24,7 @@ static const char *hint_for_operator(const kj_mistake *x)
     if (kj_met(x, ":") && x->p->source->text[x->at.end] == '=')
         return "an assignment is a statement, before the one that needs its value";
     if (kj_met(x, ":") && x->p->source->text[x->at.end] == ':')
-        return "there are no paths: write sqrt(x), max(x, y)";
+        return NO_PATHS;
     if (kj_met(x, "string") && p->prev == KJ_TK_NAME && p->prev_span.end == x->at.begin)
         return "strings have no prefix: print takes texts and values, print(\"x is\", x)";
     if (kj_met(x, "string") && p->prev == KJ_TK_STRING && p->prev_span.end == x->at.begin)
@@ -45,6 +47,19 @@ static void fix_is(const kj_mistake *x, kj_message *m)
                not ? "!=" : "==");
 }
 
+/* Color::RED, std::max: of a name of the file it is a member, others are left out. */
+void kj_mistake_paths(const kj_mistake *x, kj_message *m)
+{
+    kj_parser *p = x->p;
+    kj_span name = p->prev_span, colons = {x->at.begin, x->at.end + 1};
+    bool own = kj_mistake_is_declared(x, name);
+    if (own)
+        kj_hint(p->diag, m, "a member is written %s.x", kj_mistake_source(p, name));
+    else if (!m->hint)
+        kj_mistake_hint(x, m, NO_PATHS);
+    kj_fix(p->diag, m, own ? colons : (kj_span){name.begin, colons.end}, "%s", own ? "." : "");
+}
+
 /* The fixes that go with it. */
 static void fix_operator(const kj_mistake *x, kj_message *m)
 {
@@ -55,7 +70,7 @@ static void fix_operator(const kj_mistake *x, kj_message *m)
     else if (kj_met(x, "->"))
         kj_fix(p->diag, m, x->at, ".");
     else if (kj_met(x, ":") && *next == ':' && p->prev == KJ_TK_NAME)
-        kj_fix(p->diag, m, (kj_span){p->prev_span.begin, x->at.end + 1}, "%s", "");
+        kj_mistake_paths(x, m);
     else if (kj_met(x, "name") && m->hint && strstr(m->hint, "isnan"))
         fix_is(x, m);
     else if (kj_met(x, "name") || kj_met(x, "integer") || kj_met(x, "number") || kj_met(x, "("))

@@ -252,6 +252,8 @@ void kj_syntax_error(kj_parser *p, kj_span at, const char *unexpected, const cha
 
 /* The file gives the name to something: it is no keyword that was misspelled. */
 void kj_declares(kj_parser *p, const char *name, kj_span span);
+/* assert (a == b).all() of Python, where more follows its parentheses; false: it is none. */
+bool kj_habit_statement_word(kj_parser *p, const kj_expr *e, kj_span span);
 /* For a statement without effect that begins there: is its first word a keyword misspelled? */
 bool kj_hint_misspelled(kj_parser *p, kj_message *m, uint32_t begin);
 

@@ -56,8 +56,11 @@ void kj_stray_macro(kj_parser *p, kj_span span, const char *text)
         kj_fix(p->diag, m, span, "%s", "");
     } else if (strncmp(text, "print", 5) == 0) {
         kj_hint(p->diag, m, "print takes texts and values: print(\"x is\", x)");
-    } else if (strncmp(text, "assert", 6) == 0) {
+    } else if (strcmp(text, "assert!") == 0 || strcmp(text, "debug_assert!") == 0) {
         kj_write(p->diag, m, span, "assert");
+    } else if (strstr(text, "assert_")) { /* whose second argument is no text */
+        kj_hint(p->diag, m, "assert takes a condition: assert(... %s ...)",
+                strstr(text, "assert_ne") ? "!=" : "==");
     }
 }
 

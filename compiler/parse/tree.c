@@ -445,6 +445,8 @@ kj_stmt *kj_make_expr_stmt(kj_parser *p, kj_span span, kj_exprs values)
     kj_stmt *s = stmt_above(p, span, KJ_S_EXPR, e->depth);
     s->u.expr = e;
     bool step = e->kind == KJ_E_UNARY && is_step(p, span.begin + 1); /* which was told */
+    if (p->stopped || kj_habit_statement_word(p, e, span))
+        return limited_stmt(p, s);
     if (e->kind != KJ_E_CALL && !p->stopped && !step) {
         kj_message *m = kj_error(p->diag, span, KJ_RULE_NO_EFFECT, "this statement has no effect");
         if (e->kind == KJ_E_BINARY && e->u.binary.op == KJ_OP_EQ)

@@ -11,6 +11,29 @@ typedef struct axis_range {
     int64_t start, stop, step;
 } axis_range;
 
+/* x[x > 5] */
+static bool hint_mask(kj_run *r, const kj_expr *e)
+{
+    enum { MOST = 24 };
+    const char *text = r->source->text;
+    uint32_t end = e->span.begin, begin;
+    while (end > 0 && (text[end - 1] == ' ' || text[end - 1] == '['))
+        end--;
+    for (begin = end; begin > 0 && kj_is_word(text[begin - 1]);)
+        begin--;
+    int of = (int)(end - begin), mask = (int)(e->span.end - e->span.begin);
+    if (of == 0 || of > MOST || mask > MOST)
+        return kj_run_hint(
+            r, "where(condition, value, array) is the array with another value where the condition "
+               "holds; use std.select has select.where(array, condition)");
+    return kj_run_hint(r,
+                       "%.*s[:] = where(%.*s, ..., %.*s) sets those elements; select.where(%.*s, "
+                       "%.*s) gives them, "
+                       "with use std.select at the top",
+                       of, text + begin, mask, text + e->span.begin, of, text + begin, of,
+                       text + begin, mask, text + e->span.begin);
+}
+
 static bool whole_number(kj_run *r, const kj_expr *e, const char *what, kj_rvalue *out)
 {
     if (!kj_run_eval(r, e, out))
@@ -18,9 +41,7 @@ static bool whole_number(kj_run *r, const kj_expr *e, const char *what, kj_rvalu
     if (out->kind != KJ_R_INT) {
         kj_run_fail(r, KJIT_TYPE, e->span, "%s is an int, not %s", what, kj_run_kind_name(*out));
         if (out->kind == KJ_R_ARRAY || out->kind == KJ_R_LAZY)
-            return kj_run_hint(
-                r,
-                "where(c, a, 0) keeps the shape; with use std.select there is select.where(a, c)");
+            return hint_mask(r, e);
         if (out->kind == KJ_R_LIST)
             return kj_run_hint(r, "one index or slice for each axis: array([a[0], a[2]]), a[::2]");
         return out->kind == KJ_R_FLOAT

@@ -106,7 +106,8 @@ bool kj_element_at(kj_sema *s, const kj_expr *place, kj_tarray **array, kj_opera
 /* Counted from the start of the axis, where one below 0 counts from the end. NULL after an error. */
 static kj_texpr *slice_bound(kj_sema *s, const kj_expr *e, const kj_tarray *base, int axis)
 {
-    kj_operand v = kj_most_i64(s, kj_expr_value(s, e, KJ_VOID)); /* no u64 counts from the end */
+    kj_operand v = kj_most_i64(
+        s, kj_settle_as(s, kj_index_whole(s, e), KJ_VOID)); /* no u64 counts from the end */
     kj_texpr *bound = kj_index_value(s, v, "an index");
     if (!bound || kj_least(s, bound) >= 0)
         return bound ? kj_hold(s, bound, "bound") : NULL;
@@ -289,13 +290,13 @@ static kj_operand index_array(kj_sema *s, const kj_expr *e, kj_tarray *base)
         for (int i = 0; i < n; i++, arg = arg->next)
             if (!(arg->kind == KJ_E_SLICE
                       ? select_slice(s, arg, base, i, &sel[i])
-                      : select_index(s, kj_expr_untyped(s, arg, KJ_VOID), base, i, &sel[i])))
+                      : select_index(s, kj_index_whole(s, arg), base, i, &sel[i])))
                 return kj_no_value(e->span);
         return make_view(s, base, sel, n, e->span);
     }
     kj_operand v[KJ_MAX_NDIM], at[KJ_MAX_NDIM];
     kj_texpr *index[KJ_MAX_NDIM];
-    kj_expr_list(s, arg, v, n);
+    kj_index_list(s, arg, v, n);
     int nat = spread(v, n, at);
     if (nat >= base->ndim)
         return kj_element_at(s, e, &base, v, n, index) ? element(s, base, index, e->span)
@@ -366,7 +367,7 @@ static kj_texpr *fixed_index(kj_sema *s, const kj_expr *e, const kj_aggregate *o
             kj_hint(s->diag, m, "views are of what is in memory, as p[i].v[:2] is");
         return NULL;
     }
-    kj_expr_list(s, e->u.index.args, v, n);
+    kj_index_list(s, e->u.index.args, v, n);
     kj_texpr *at = NULL;
     for (int i = 0; i < n; i++) {
         kj_written as = kj_written_index(&v[i]);

@@ -109,7 +109,7 @@ void kj_let_stmt(kj_sema *s, const kj_stmt *st)
         return;
     }
     s->naming = name->next ? NULL : name->name;
-    kj_operand v = kj_expr_untyped(s, st->u.let.init, kj_wanted(&type));
+    kj_operand v = kj_expr_for(s, st->u.let.init, kj_wanted(&type));
     bool literal = v.kind == KJ_V_LITERAL;
     s->naming = NULL;
     if (type.kind != KJ_T_NONE)
@@ -531,7 +531,7 @@ static void assign_name(kj_sema *s, const kj_stmt *st, const kj_expr *target)
     kj_dtype want = sym ? kj_type_of(&sym->value) : KJ_VOID;
     kj_operand old = sym ? kj_symbol_value(s, sym, target->span) : kj_no_value(target->span);
     kj_tstmt **at = s->sink->tail;
-    kj_operand v = kj_expr_untyped(s, st->u.assign.value, want);
+    kj_operand v = kj_expr_for(s, st->u.assign.value, want);
     if (!sym)
         return;
     if (st->u.assign.augmented) {

@@ -276,7 +276,7 @@ static kj_operand conversion(kj_sema *s, const kj_expr *e, kj_dtype to)
         return kj_arity_error(s, e, kj_type_name(to), "(x)", 1, 1);
     if (!kj_no_keywords(s, e, kj_type_name(to)))
         return kj_no_value(e->span);
-    kj_operand v = kj_expr_untyped(s, arg, to);
+    kj_operand v = kj_expr_converted(s, arg, to);
     if (kj_is_untyped(&v)) {
         kj_texpr *made = kj_convert_untyped(s, &v, to);
         if (made) {

@@ -369,13 +369,6 @@ static kj_operand expr(kj_sema *s, const kj_expr *e, kj_dtype want)
     return kj_no_value(e->span);
 }
 
-/* Not of what is within an index or a call. */
-static kj_dtype meant_by(const kj_sema *s, const kj_expr *e, kj_dtype want)
-{
-    bool operates = e->kind == KJ_E_BINARY || e->kind == KJ_E_UNARY || e->kind == KJ_E_COND;
-    return !operates ? KJ_VOID : kj_is_float(want) ? want : want == KJ_VOID ? s->meant : KJ_VOID;
-}
-
 static kj_operand any(kj_sema *s, const kj_expr *e, kj_dtype want, bool place)
 {
     if (s->too_big)
@@ -392,7 +385,7 @@ static kj_operand any(kj_sema *s, const kj_expr *e, kj_dtype want, bool place)
         return kj_no_value(e->span);
     }
     kj_dtype meant = s->meant;
-    s->meant = meant_by(s, e, want);
+    s->meant = kj_meant_within(s, e, want);
     v = place && e->kind == KJ_E_INDEX    ? kj_index_place(s, e)
         : place && e->kind == KJ_E_MEMBER ? member_place(s, e)
                                           : expr(s, e, want);

@@ -37,7 +37,7 @@ static bool range_bounds(kj_sema *s, const kj_expr *iter, kj_texpr *bounds[3])
     }
     if (!kj_no_keywords(s, iter, "range"))
         return false;
-    kj_expr_list(s, iter->u.call.args, v, n);
+    kj_index_list(s, iter->u.call.args, v, n);
     for (int i = 0; i < n; i++) {
         if (kj_no_number(s, &v[i], "range"))
             return false;

@@ -149,6 +149,14 @@ bool kj_hint_part(kj_sema *s, kj_message *m, const kj_aggregate *of, const kj_ex
     return kj_hint_habit(s, m, name);
 }
 
+/* A choice within another stands in parentheses: it would end with the outer one's words else. */
+static const char *whole_operand(kj_sema *s, kj_span span)
+{
+    const char *text = kj_arena_printf(s->diag->arena, "%.*s", (int)(span.end - span.begin),
+                                       s->diag->source->text + span.begin);
+    return strstr(text, " if ") ? kj_arena_printf(s->diag->arena, "(%s)", text) : text;
+}
+
 bool kj_hint_where(kj_sema *s, kj_message *m, kj_span name)
 {
     const kj_source *source = s->diag->source;
@@ -162,9 +170,11 @@ bool kj_hint_where(kj_sema *s, kj_message *m, kj_span name)
         if (source->text[at] != (i < 2 ? ',' : ')'))
             return true;
     }
-    kj_fix(s->diag, m, (kj_span){name.begin, at + 1}, "(%.*s if %.*s else %.*s)",
-           (int)(end[1] - begin[1]), source->text + begin[1], (int)(end[0] - begin[0]),
-           source->text + begin[0], (int)(end[2] - begin[2]), source->text + begin[2]);
+    const char *part[3];
+    for (int i = 0; i < 3; i++)
+        part[i] = whole_operand(s, (kj_span){begin[i], end[i]});
+    kj_fix(s->diag, m, (kj_span){name.begin, at + 1}, "(%s if %s else %s)", part[1], part[0],
+           part[2]);
     return true;
 }
 

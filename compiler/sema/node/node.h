@@ -193,9 +193,10 @@ struct kj_sema {
     int depth;
     int nodes, total; /* typed nodes of this walk; of all before it */
     bool too_big;
-    kj_dtype meant; /* the float type that what operators compute is for; another: not known */
-    bool lost;      /* what runs has an expression without a value: there is an error */
-    bool in_run;    /* the run block, or a function of run blocks, is being checked */
+    kj_dtype
+        meant; /* the type of float or integer that what operators compute is for; KJ_VOID: not known */
+    bool lost;               /* what runs has an expression without a value: there is an error */
+    bool in_run;             /* the run block, or a function of run blocks, is being checked */
     bool in_run_function;    /* such a function */
     const kj_file *run_file; /* whose they are */
     kj_scope *changing;      /* names in it that something else is assigned to */

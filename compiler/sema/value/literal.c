@@ -111,7 +111,10 @@ static kj_operand refuse_division(kj_sema *s, kj_operand a, kj_operand b, kj_spa
             plain ? dividend
                   : kj_arena_printf(s->diag->arena, "1.0 * %s", kj_operand_text(s, a.span, "a")),
             plain ? ".0" : "", divisor);
-    kj_fix(s->diag, m, kj_between(s, a.span, b.span, "/"), "//");
+    if (kj_is_int(s->meant))
+        kj_fix(s->diag, m, kj_between(s, a.span, b.span, "/"), "//");
+    else if (kj_is_float(s->meant) && plain)
+        kj_fix(s->diag, m, a.span, "%s.0", dividend);
     return kj_no_value(span);
 }
 

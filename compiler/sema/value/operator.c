@@ -191,6 +191,35 @@ static kj_texpr *contract(kj_sema *s, kj_op op, const kj_operand *x, const kj_op
     return NULL;
 }
 
+/* `/` of integers. The fix is what the place needs; one that may take either is left to the reader. */
+static kj_operand refuse_quotient(kj_sema *s, const kj_operand *v, kj_span span)
+{
+    const char *source = s->diag->source->text;
+    kj_message *m = kj_sema_error(s, span, KJ_RULE_INTEGER_DIVISION,
+                                  "'/' divides floats, and both sides are integers");
+    const char *text = kj_source_text(s, v[0].span, "..."),
+               *divisor = kj_operand_text(s, v[1].span, "...");
+    bool wide = kj_types[v[0].u.scalar.e->type].bits > 32;
+    kj_span sign = kj_between(s, v[0].span, v[1].span, "/");
+    if (kj_is_float(s->meant)) {
+        const char *type = kj_type_name(s->meant);
+        kj_hint(s->diag, m, "write %s(%s) / %s, or '//' for the integer quotient", type, text,
+                divisor);
+        kj_fix(s->diag, m, v[0].span, "%s(%.*s)", type, (int)(v[0].span.end - v[0].span.begin),
+               source + v[0].span.begin);
+        return kj_no_value(span);
+    }
+    bool updates = source[sign.end] == '='; /* n /= 2 */
+    if (updates)
+        kj_hint(s->diag, m, "write %s //= %s for the integer quotient", text, divisor);
+    else
+        kj_hint(s->diag, m, "write '//' for the integer quotient, or f32(%s) / %s%s", text, divisor,
+                wide ? ", with f64 for all digits" : "");
+    if (updates || kj_is_int(s->meant))
+        kj_fix(s->diag, m, sign, "//");
+    return kj_no_value(span);
+}
+
 static kj_operand arithmetic(kj_sema *s, kj_op op, kj_operand *v, kj_span span)
 {
     const char *what = kj_arena_printf(s->diag->arena, "'%s'", kj_ops[op].spelling);
@@ -204,29 +233,8 @@ static kj_operand arithmetic(kj_sema *s, kj_op op, kj_operand *v, kj_span span)
     if (op == KJ_OP_DIV && !real &&
         open) /* a variable that turns out to be a float, of some kind */
         return kj_open_literal(true, span);
-    if (op == KJ_OP_DIV && !real) {
-        kj_message *m = kj_sema_error(s, span, KJ_RULE_INTEGER_DIVISION,
-                                      "'/' divides floats, and both sides are integers");
-        const char *text = kj_source_text(s, v[0].span, "a"),
-                   *divisor = kj_operand_text(s, v[1].span, "b");
-        bool wide = kj_types[a->type].bits > 32;
-        kj_span sign = kj_between(s, v[0].span, v[1].span, "/");
-        if (kj_is_float(s->meant)) {
-            const char *type = kj_type_name(s->meant);
-            kj_hint(s->diag, m, "write %s(%s) / %s, or '//' for the integer quotient", type, text,
-                    divisor);
-            kj_fix(s->diag, m, v[0].span, "%s(%.*s)", type, (int)(v[0].span.end - v[0].span.begin),
-                   s->diag->source->text + v[0].span.begin);
-            return kj_no_value(span);
-        }
-        if (s->diag->source->text[sign.end] == '=') /* n /= 2 */
-            kj_hint(s->diag, m, "write %s //= %s for the integer quotient", text, divisor);
-        else
-            kj_hint(s->diag, m, "write '//' for the integer quotient, or f32(%s) / %s%s", text,
-                    divisor, wide ? ", with f64 for all digits" : "");
-        kj_fix(s->diag, m, sign, "//");
-        return kj_no_value(span);
-    }
+    if (op == KJ_OP_DIV && !real)
+        return refuse_quotient(s, v, span);
     if (kj_ops[op].class == KJ_OPS_BITS && real) {
         kj_hint_power(s,
                       kj_sema_error(s, span, KJ_RULE_TYPE_MISMATCH,
@@ -285,9 +293,11 @@ static kj_operand power(kj_sema *s, kj_operand *v, kj_span span)
         kj_message *m =
             kj_sema_error(s, span, KJ_RULE_INTEGER_POWER,
                           "'**' on integers needs a constant exponent from 0 to %d", MAX_POWER);
-        kj_hint(s->diag, m, "write f32(%s) ** %s, or a shift for powers of two",
-                kj_source_text(s, v[0].span, "a"), kj_operand_text(s, v[1].span, "b"));
-        kj_fix(s->diag, m, v[0].span, "f32(%s)", kj_source_text(s, v[0].span, "..."));
+        const char *type = kj_type_name(kj_is_float(s->meant) ? s->meant : KJ_F64);
+        kj_hint(s->diag, m, "write %s(%s) ** %s, or a shift for powers of two", type,
+                kj_source_text(s, v[0].span, "..."), kj_operand_text(s, v[1].span, "..."));
+        if (kj_is_float(s->meant))
+            kj_fix(s->diag, m, v[0].span, "%s(%s)", type, kj_source_text(s, v[0].span, "..."));
         return kj_no_value(span);
     }
     return kj_scalar(kj_te_call(s, KJ_BI_POW, args, 2, args[0]->type, span));
