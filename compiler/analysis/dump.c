@@ -34,6 +34,7 @@ static void put_var(dump *d, const kj_var *v)
 static void put_dep(dump *d, const char *what, uint8_t dep)
 {
     static const char *const words[] = {" x", " y", " z", " atomic", " block", " again", " gang"};
+    dep &= (uint8_t)~KJ_DEP_GIVEN;
     kj_text_puts(&d->out, what);
     for (int i = 0; i < 7; i++)
         if (dep >> (i < 3 ? kj_swapped(i, d->deps->lanes) : i) & 1)

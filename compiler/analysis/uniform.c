@@ -38,6 +38,8 @@ typedef struct walk {
     kj_diag *diag; /* for grid_sync(); NULL in walks that only collect */
 } walk;
 
+enum { HELD = KJ_DEP_ATOMIC | KJ_DEP_GIVEN /* what elements have of what is stored in them */ };
+
 static uint8_t walk_expr(walk *w, const kj_texpr *e, frame *f);
 static void walk_stmts(walk *w, kj_tstmt **list, frame *f);
 
@@ -139,7 +141,9 @@ static uint8_t element_dep(const kj_deps *deps, const kj_tarray *a, uint8_t inde
     uint8_t held =
         deps->element[a->root->id] | (kj_is_fetched_again(a) ? KJ_DEP_ATOMIC | KJ_DEP_AGAIN : 0);
     if (a->root->space == KJ_SHARED)
-        return held | index | KJ_DEP_BLOCK;
+        return held | index | KJ_DEP_BLOCK | KJ_DEP_GIVEN;
+    if (a->root->space == KJ_GLOBAL && a->root->written)
+        held |= KJ_DEP_GIVEN;
     return held | (a->root->space == KJ_LOCAL ? KJ_DEP_THREAD : index);
 }
 
@@ -167,7 +171,8 @@ static uint8_t index_dep(const kj_deps *deps, const kj_texpr *e)
 
 static uint8_t call_dep(const kj_texpr *e, uint8_t args)
 {
-    return kj_builtins[e->u.call.id].how == KJ_HOW_WARP ? args | KJ_DEP_THREAD : args;
+    return kj_builtins[e->u.call.id].how == KJ_HOW_WARP ? args | KJ_DEP_THREAD | KJ_DEP_GIVEN
+                                                        : args;
 }
 
 /* All operands run, whoever the threads are. */
@@ -204,7 +209,7 @@ static uint8_t walk_expr(walk *w, const kj_texpr *e, frame *f)
     case KJ_TE_ATOMIC:
         w->deps->atomics = true;
         join(w, &w->deps->element[e->u.atomic.array->root->id],
-             (walk_operands(w, e, f) | around(f)) & KJ_DEP_ATOMIC);
+             (walk_operands(w, e, f) | around(f)) & HELD);
         return KJ_DEP_THREAD | KJ_DEP_ATOMIC;
     case KJ_TE_INLINE:
         declare(w, e->u.inline_.result, 0, f);
@@ -282,7 +287,7 @@ static void walk_stmt(walk *w, kj_tstmt *s, frame *f)
         join(w, &w->deps->element[s->u.store.array->root->id],
              (walk_place(w, s->u.store.array, s->u.store.index, f) |
               walk_expr(w, s->u.store.value, f) | around(f)) &
-                 KJ_DEP_ATOMIC);
+                 HELD);
         break;
     case KJ_TS_EXPR: walk_expr(w, s->u.expr, f); break;
     case KJ_TS_IF: {
@@ -309,7 +314,7 @@ static void walk_stmt(walk *w, kj_tstmt *s, frame *f)
     case KJ_TS_BARRIER:
         if (s->u.barrier.arg) {
             uint8_t atomic = walk_expr(w, s->u.barrier.arg, f) & KJ_DEP_ATOMIC;
-            declare(w, s->u.barrier.result, KJ_DEP_BLOCK | atomic, f);
+            declare(w, s->u.barrier.result, KJ_DEP_BLOCK | KJ_DEP_GIVEN | atomic, f);
         }
         if (w->diag && s->u.barrier.id == KJ_BI_GRID_SYNC)
             check_grid_sync(w, s, f);

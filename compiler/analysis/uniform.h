@@ -27,15 +27,16 @@ enum {
     KJ_DEP_THREAD = 7,
     KJ_DEP_ATOMIC =
         8, /* may depend on what an atomic gives, or a load that sees others' stores (spin.c) */
-    KJ_DEP_BLOCK = 16, /* the same for a block's threads, but not for all blocks */
-    KJ_DEP_AGAIN = 32, /* may depend on a load that sees others' stores, so on when it is made */
-    KJ_DEP_GANG = 64,  /* the same for a gang's threads, but not for all of the block's gangs */
+    KJ_DEP_BLOCK = 16,  /* the same for a block's threads, but not for all blocks */
+    KJ_DEP_AGAIN = 32,  /* may depend on a load that sees others' stores, so on when it is made */
+    KJ_DEP_GANG = 64,   /* the same for a gang's threads, but not for all of the block's gangs */
+    KJ_DEP_GIVEN = 128, /* may depend on what other threads have stored, voted or given in a warp */
     KJ_DEP_VARIES = KJ_DEP_THREAD | KJ_DEP_GANG, /* not the same for all of a block's threads */
 };
 
 typedef struct kj_deps {
     uint8_t *var;     /* by kj_var.id */
-    uint8_t *element; /* by root id: KJ_DEP_ATOMIC where one may hold what an atomic gave */
+    uint8_t *element; /* by root id: KJ_DEP_ATOMIC, KJ_DEP_GIVEN where one may hold what they say */
     bool atomics;     /* the kernel has some */
     bool warps;       /* it asks for lanes or has operations of a warp: gangs are whole warps */
     uint8_t lane;     /* of laneid */

@@ -12,6 +12,7 @@ import sys
 import tempfile
 
 SECONDS, MIB, TIMES = 40, 80, 4  # of processor time, however busy the machine is
+AGAIN = 3  # so often is measured what seems to take longer: a busy machine slows one run, not all
 
 # Each turn of thread 1 is one more release, and asks for one that thread 0 made before all of them.
 RELEASES = """kernel k(x: i32[], lock: i32[], n: i32, out: i32[]) {
@@ -85,8 +86,13 @@ def main(kjit):
             wrong += 1
             print(f"releases take {many - few:.0f} MiB")
         for check, n in ("race", 4000), ("index", 12000):
-            there, back = (run(kjit, file, chain(n, way), "--check=" + check, "-O0")[0] for way in (False, True))
-            if max(there, back) > TIMES * min(there, back):
+            there = back = float("inf")
+            for _ in range(AGAIN):
+                there, back = (min(best, run(kjit, file, chain(n, way), "--check=" + check, "-O0")[0])
+                               for way, best in ((False, there), (True, back)))
+                if max(there, back) <= TIMES * min(there, back):
+                    break
+            else:
                 wrong += 1
                 print(f"{check}: a chain of variables takes {there:.2f} seconds, the other way {back:.2f}")
     print(f"{wrong} wrong")

@@ -290,7 +290,7 @@ def groups(mutant):
     first = [cheap] if cheap else []
     first += [[t for t in likely if t not in cheap]] if len(cheap) < len(likely) else []
     rest = [list(g) for g in GROUPS]
-    if "cuda" in mutant.file or "nvptx" in mutant.file or mutant.file.endswith(("block/gpu.c", "target/ptx.c")):
+    if any(part in mutant.file for part in ("cuda", "nvptx", "block/gpu", "target/ptx.c")):
         rest.sort(key=lambda g: g[0] not in ("same", "cuda"))
     return first + rest
 

@@ -99,7 +99,12 @@ void kj_lower_cpu(kj_arena *arena, const kj_entry_spec *spec, kj_code *out);
 /* Adds a GPU's entry of out->kernel. Its parameters are all of the launch's slots, also those that
  * nothing uses; notes them and the bytes of static shared arrays in `out`. */
 void kj_lower_gpu(kj_arena *arena, const kj_entry_spec *spec, kj_code *out);
-void kj_block_barrier(kj_lower *lo); /* syncthreads() */
+bool kj_has_asserts(const kj_tkernel *k); /* anything that a thread can fail by */
+
+/* ---- gpu_barrier.c ---- */
+
+void kj_gpu_lower_barrier(kj_lower *lo, const kj_tstmt *s, kj_mask m); /* kj_lowering.barrier */
+void kj_block_barrier(kj_lower *lo);                                   /* syncthreads() */
 /* The barrier that the intrinsic is, of what each thread says or of nothing; returns what came of it. */
 LLVMValueRef kj_gpu_barrier(kj_lower *lo, const char *name, LLVMValueRef arg);
 LLVMValueRef kj_is_first_thread(kj_lower *lo); /* of its block */

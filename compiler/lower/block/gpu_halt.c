@@ -69,9 +69,7 @@ void kj_halt_find(kj_lower *lo)
     LLVMValueRef at = kj_byte_offset(lo, lo->report, (int64_t)offsetof(kj_report, halt));
     lo->halt = LLVMBuildLoad2(lo->b, global, at, "halt");
     lo->near_halt = kj_byte_offset(lo, lo->report, (int64_t)offsetof(kj_report, near_halt));
-    lo->turns = kj_alloca(lo, lo->i32, "turns");
     lo->looked = kj_alloca(lo, lo->i64, "looked");
-    LLVMBuildStore(lo->b, LLVMConstInt(lo->i32, 0, false), lo->turns);
     lo->looks = kj_alloca(lo, lo->i32, "looks");
     LLVMBuildStore(lo->b, kj_i64(lo, 0), lo->looked);
     LLVMBuildStore(lo->b, LLVMConstInt(lo->i32, 0, false), lo->looks);

@@ -107,9 +107,9 @@ static const kj_texpr *let_of(const kj_tstmt *body, const kj_var *v)
 static bool is_factor(const kj_lower *lo, const kj_texpr *e)
 {
     const kj_texpr *operands[KJ_MAX_OPERANDS];
-    bool is = !e->checked &&
-              (e->kind == KJ_TE_CONST || e->kind == KJ_TE_DIM || e->kind == KJ_TE_VAR ||
-               e->kind == KJ_TE_CONVERT || (e->kind == KJ_TE_BINARY && !kj_dep(lo->deps, e)));
+    bool is = !e->checked && (e->kind == KJ_TE_CONST || e->kind == KJ_TE_DIM ||
+                              e->kind == KJ_TE_VAR || e->kind == KJ_TE_CONVERT ||
+                              (e->kind == KJ_TE_BINARY && !(kj_dep(lo->deps, e) & ~KJ_DEP_GIVEN)));
     for (int i = 0, n = kj_operands(e, operands); i < n && is; i++)
         is = is_factor(lo, operands[i]);
     return is;

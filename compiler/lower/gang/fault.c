@@ -120,8 +120,8 @@ static void claim(kj_lower *lo, LLVMValueRef fault, LLVMValueRef order, LLVMValu
                                       LLVMBuildICmp(lo->b, LLVMIntUGT, within, same, ""), "");
     LLVMBuildCondBr(lo->b, LLVMBuildOr(lo->b, less, equal, ""), better, lo->unlock);
     LLVMPositionBuilderAtEnd(lo->b, better);
+    store_word(lo, fault, offsetof(kj_host_fault, within), within); /* first: see is_told_before */
     store_word(lo, fault, offsetof(kj_host_fault, order), order);
-    store_word(lo, fault, offsetof(kj_host_fault, within), within);
 }
 
 LLVMValueRef kj_fault_begin(kj_lower *lo, kj_fault_kind kind, LLVMValueRef offset, int child,
@@ -236,5 +236,30 @@ void kj_fault_poll(kj_lower *lo)
         return;
     LLVMBasicBlockRef on = kj_new_block(lo, "on");
     LLVMBuildCondBr(lo->b, kj_has_fault(lo), lo->fail, on);
+    LLVMPositionBuilderAtEnd(lo->b, on);
+}
+
+/* Is a failure told of a block before this one, or of this one before the thread passed its last barrier? What comes
+ * later may have to give way: the thread may fail itself yet, and be the one that is told. Behind operations of a warp
+ * that is not defined, and each of the block's counts. The holder of the lock writes `within` before `order`. */
+static LLVMValueRef is_told_before(kj_lower *lo)
+{
+    LLVMValueRef fault = lo->target->fault(lo), own = LLVMBuildNot(lo->b, kj_block_number(lo), "");
+    LLVMValueRef told = load_word(lo, fault, offsetof(kj_host_fault, order));
+    if (lo->deps->warps)
+        return LLVMBuildICmp(lo->b, LLVMIntUGE, told, own, "");
+    LLVMValueRef within = load_word(lo, fault, offsetof(kj_host_fault, within));
+    LLVMValueRef then = LLVMBuildLShr(lo->b, LLVMBuildNot(lo->b, within, ""), kj_i64(lo, 32), "");
+    LLVMValueRef now = kj_word(lo, LLVMBuildLoad2(lo->b, lo->i32, lo->stretch, ""));
+    LLVMValueRef before = LLVMBuildICmp(lo->b, LLVMIntUGT, told, own, "");
+    LLVMValueRef here = LLVMBuildAnd(lo->b, LLVMBuildICmp(lo->b, LLVMIntEQ, told, own, ""),
+                                     LLVMBuildICmp(lo->b, LLVMIntULT, then, now, ""), "");
+    return LLVMBuildOr(lo->b, before, here, "");
+}
+
+void kj_fault_look(kj_lower *lo)
+{
+    LLVMBasicBlockRef on = kj_new_block(lo, "on");
+    LLVMBuildCondBr(lo->b, is_told_before(lo), lo->fail, on);
     LLVMPositionBuilderAtEnd(lo->b, on);
 }

@@ -174,6 +174,8 @@ void kj_fault_end(kj_lower *lo, LLVMValueRef fault);
 LLVMValueRef kj_has_fault(kj_lower *lo);
 /* Ends when some thread has: it may hold the lock that a loop waits for. */
 void kj_fault_poll(kj_lower *lo);
+/* Ends, on a GPU, when one has that was to give what the thread goes by: behind a barrier, or in a warp. */
+void kj_fault_look(kj_lower *lo);
 /* A thread fails there, and ends. Values as words, as many as the site has. */
 void kj_fault_tell(kj_lower *lo, const kj_site *site, const LLVMValueRef thread[3],
                    const LLVMValueRef *values);
@@ -183,7 +185,8 @@ LLVMValueRef kj_thread_number(kj_lower *lo, const LLVMValueRef at[3]);
 LLVMValueRef kj_block_number(kj_lower *lo);
 LLVMValueRef kj_report_field(kj_lower *lo, LLVMValueRef base, size_t offset);
 /* Ends when the launch is to: in a turn of a loop, unless its turns are known to be few; and where a
- * block begins. */
+ * block begins. Some turns of a loop that goes by what other threads have given look for failures, too, where those
+ * would leave it to turn for ever. */
 void kj_halt_poll(kj_lower *lo, const kj_tstmt *loop);
 void kj_halt_poll_block(kj_lower *lo);
 /* Of a halt that is far away: asks the host, and where it is set goes on when the copy is, too, else at `on`; and

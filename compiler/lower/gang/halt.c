@@ -132,13 +132,20 @@ static LLVMValueRef asks(kj_lower *lo)
     return LLVMBuildICmp(lo->b, LLVMIntEQ, n, LLVMConstNull(lo->i32), "");
 }
 
-/* Goes on where it is time to look at the copy, else at `on`; now and then after a look at the host's memory. */
-static void when_seen(kj_lower *lo, LLVMBasicBlockRef on)
+/* Goes on in the last of so many turns, else at `on`. */
+static void when_last(kj_lower *lo, LLVMBasicBlockRef on)
 {
-    LLVMBasicBlockRef turns = kj_new_block(lo, "turns"), due = kj_new_block(lo, "due"),
-                      ask = kj_new_block(lo, "ask"), near = kj_new_block(lo, "near");
+    LLVMBasicBlockRef turns = kj_new_block(lo, "turns");
     LLVMBuildCondBr(lo->b, is_last_turn(lo), turns, on);
     LLVMPositionBuilderAtEnd(lo->b, turns);
+}
+
+/* Goes on where it is time, of such turns, to look at the copy, else at `on`; now and then after a look at the host's
+ * memory. */
+static void when_due(kj_lower *lo, LLVMBasicBlockRef on)
+{
+    LLVMBasicBlockRef due = kj_new_block(lo, "due"), ask = kj_new_block(lo, "ask"),
+                      near = kj_new_block(lo, "near");
     LLVMBuildCondBr(lo->b, is_long_ago(lo), due, on);
     LLVMPositionBuilderAtEnd(lo->b, due);
     LLVMBuildCondBr(lo->b, asks(lo), ask, near);
@@ -150,15 +157,21 @@ static void when_seen(kj_lower *lo, LLVMBasicBlockRef on)
 
 void kj_halt_poll(kj_lower *lo, const kj_tstmt *loop)
 {
-    if (!lo->halt || !kj_is_long(loop))
+    bool given = lo->outlive && loop->divergence & (KJ_DEP_GIVEN | KJ_DEP_ATOMIC);
+    if ((!lo->halt && !given) || !kj_is_long(loop))
         return;
     if (!lo->target->clock) {
         look(lo, lo->halt, loop);
         return;
     }
     LLVMBasicBlockRef on = kj_new_block(lo, "turn");
-    when_seen(lo, on);
-    look(lo, lo->near_halt, loop);
+    when_last(lo, on);
+    if (given)
+        kj_fault_look(lo);
+    if (lo->halt) {
+        when_due(lo, on);
+        look(lo, lo->near_halt, loop);
+    }
     LLVMBuildBr(lo->b, on);
     LLVMPositionBuilderAtEnd(lo->b, on);
 }
@@ -169,7 +182,8 @@ void kj_halt_poll_wait(kj_lower *lo, LLVMBasicBlockRef again, LLVMBasicBlockRef 
         LLVMBuildBr(lo->b, again);
         return;
     }
-    when_seen(lo, again);
+    when_last(lo, again);
+    when_due(lo, again);
     when_halted(lo, lo->near_halt, again);
     LLVMBuildBr(lo->b, end);
 }

@@ -223,6 +223,8 @@ struct kj_lower {
     kj_told *told;                   /* gang/fault.c */
     LLVMBasicBlockRef unlock;        /* where the fault that is being written ends */
     LLVMValueRef stretch; /* of a GPU: the barriers that the thread has passed, an i32 in memory */
+    bool
+        outlive; /* of a GPU: threads that one has failed beside go on, and may wait for what it was to give */
     LLVMValueRef least; /* of a replay: the first thread that failed, an i64 in memory; else NULL */
     LLVMBasicBlockRef stop;  /* and where a CPU's launch ends; `fail` is where the thread does */
     LLVMValueRef report;     /* kj_report of a kernel with sites */
