@@ -2,7 +2,7 @@
  *
  * One walk over the kernel joins, into each variable, the dependences of the values it takes and of
  * the control constructs between its declaration and the assignment. Sets only grow, so the walk is
- * repeated until none changes. */
+ * repeated until none changes; variables made of others grow with those at once (flow.c). */
 #include "analysis/regions.h"
 
 #include <string.h>
@@ -24,6 +24,7 @@ typedef struct frame {
 
 typedef struct walk {
     kj_deps *deps;
+    kj_flow *flow;
     int *depth; /* of each variable's declaration, by id */
     kj_arena *arena;
     const kj_tkernel *kernel;
@@ -62,7 +63,10 @@ static void set(walk *w, const kj_var *v, uint8_t dep)
 {
     uint8_t *to = &w->deps->var[v->id];
     bool own = w->apart && (*to | dep) & KJ_DEP_VARIES;
+    uint8_t before = *to;
     join(w, to, dep | (own ? KJ_DEP_THREAD : 0));
+    if (*to != before)
+        kj_flow_from(w->flow, v->id, w->deps->var);
 }
 
 static void declare(walk *w, const kj_var *v, uint8_t dep, const frame *f)
@@ -488,6 +492,7 @@ static kj_deps *analyse(kj_arena *arena, const kj_tkernel *kernel, kj_diag *diag
     deps->lane = along_x ? KJ_DEP_X : KJ_DEP_THREAD;
     walk w = {.deps = deps, .depth = KJ_NEW_ARRAY(arena, int, n), .arena = arena};
     w.kernel = kernel;
+    w.flow = kj_find_flow(arena, kernel);
     w.disjoint = kernel->disjoint;
     w.parted = kernel->body->barrier && !diag;
     w.cut = w.parted && kj_may_spin(arena, kernel) ? kernel : NULL;

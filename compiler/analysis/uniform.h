@@ -65,6 +65,14 @@ uint8_t kj_dep(const kj_deps *deps, const kj_texpr *e);
  * loads (stored.c). */
 const uint16_t *kj_stored_alike(kj_arena *arena, const kj_tkernel *kernel, const kj_deps *deps);
 
+/* ---- Which variables are made of which, by arithmetic (flow.c) ---- */
+
+typedef struct kj_flow kj_flow;
+
+kj_flow *kj_find_flow(kj_arena *arena, const kj_tkernel *kernel);
+/* A variable's set, by id, has grown: so do those of all that are made of it. */
+void kj_flow_from(kj_flow *flow, int var, uint8_t *sets);
+
 /* ---- What runs once for the block (once.c) ---- */
 
 /* May it as well be evaluated once for the block? */
