@@ -326,7 +326,7 @@ static void show_trees(job *j)
     shown(j, KJ_STAGE_TAST);
 }
 
-/* For a CPU: which axis of threadIdx its lanes run along. */
+/* For a CPU: which axis of threadIdx its lanes run along, or that they go by the threads' numbers. */
 static void choose_lanes(job *j)
 {
     bool wanted = !j->options->arch && !j->options->replay;
@@ -334,14 +334,16 @@ static void choose_lanes(job *j)
         item *it = &j->items[i];
         bool watched =
             it->kernel->checks & KJ_CHECKS_WATCHED; /* who knows the source's axes alone */
-        int axis = watched ? 0 : kj_choose_lanes(j->arena, it->kernel);
-        if (axis == 0)
+        kj_lanes best = watched ? (kj_lanes){.flat = kj_is_narrow(it->kernel)}
+                                : kj_choose_lanes(j->arena, it->kernel);
+        if (best.axis == 0 && !best.flat)
             continue;
         kj_tkernel *turned = KJ_NEW(j->arena, kj_tkernel);
         *turned = *it->kernel;
-        turned->lanes = axis;
-        turned->block[0] = it->kernel->block[axis];
-        turned->block[axis] = it->kernel->block[0];
+        turned->flat = best.flat;
+        turned->lanes = best.axis;
+        turned->block[0] = it->kernel->block[best.axis];
+        turned->block[best.axis] = it->kernel->block[0];
         it->kernel = turned;
     }
 }

@@ -21,7 +21,8 @@ static void put_kernel(dump *d, const kj_tkernel *k)
     for (int i = 0; i < 3; i++)
         kj_text_printf(&d->out, "%s%lld", i ? ", " : "",
                        (long long)k->block[kj_swapped(i, k->lanes)]);
-    kj_text_printf(&d->out, k->lanes ? "], lanes along %c\n" : "]\n", "xyz"[k->lanes]);
+    kj_text_printf(&d->out, "]%s", k->flat ? ", lanes by the threads' numbers" : "");
+    kj_text_printf(&d->out, k->lanes ? ", lanes along %c\n" : "\n", "xyz"[k->lanes]);
 }
 
 static void put_var(dump *d, const kj_var *v)

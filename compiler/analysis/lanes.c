@@ -3,8 +3,8 @@
  * Threads side by side along x are not always those that access neighbouring elements: in
  * `let i, j = grid(2)` and a[i, j] those along y do. For each axis this counts what the kernel's
  * accesses cost when the lanes run along it: one that moves by an element from lane to lane, or not
- * at all, is one load; any other is a gather. Where blocks are only a few threads wide, lanes that do
- * not run along another axis go by the threads' numbers: then one load is what moves with the number.
+ * at all, is one load; any other is a gather. Where blocks are only a few threads wide, rows of them are short
+ * vectors, and lanes may go by the threads' numbers in their place: then one load is what moves with the number.
  * What a thread computes is the same either way, and so is all that a kernel can observe: where the
  * order of a block's threads shows (operations of warps, atomics, printed lines, launches, loops that
  * wait), they stay along x. */
@@ -19,11 +19,14 @@ enum { FEW = 8 /* lanes: fewer are not worth it */ };
 typedef enum step { STAYS, ONE, ALONG_X, ALONG_Y, NUMBER_Y, FAR } step;
 
 typedef struct search {
+    const kj_tkernel *kernel;
     int axis;
-    bool flat;     /* the lanes go by the threads' numbers */
-    int64_t width; /* of the block */
-    step *var;     /* by kj_var.id: what is known of it so far */
-    int depth;     /* loops around */
+    bool narrow; /* the block is only a few threads wide */
+    bool flat;   /* the lanes go by the threads' numbers */
+    step *var;   /* by kj_var.id: what is known of it so far */
+    bool *turns; /* likewise: a loop counts in it */
+    int depth;   /* loops around */
+    int operations;
     double cost;
     bool moves;   /* some access does, by an element */
     bool follows; /* or by more */
@@ -50,7 +53,7 @@ static bool is_width(const search *f, const kj_texpr *e)
     while (e->kind == KJ_TE_CONVERT)
         e = e->u.unary.arg;
     return e->kind == KJ_TE_CONST
-               ? e->u.value.i == f->width
+               ? e->u.value.i == f->kernel->block[0]
                : e->kind == KJ_TE_INDEX && e->u.index.which == KJ_BLOCK_DIM && e->u.index.axis == 0;
 }
 
@@ -86,6 +89,18 @@ static step step_of_place(const search *f, const kj_tarray *a, kj_texpr *const *
     return all;
 }
 
+static step step_of_thread(const search *f, int axis)
+{
+    const int64_t *block = f->kernel->block;
+    if (!f->flat)
+        return axis == f->axis ? ONE : STAYS;
+    if (block[axis] == 1)
+        return STAYS;
+    if (block[axis] == block[0] * block[1] * block[2])
+        return ONE;
+    return axis == 0 ? ALONG_X : axis == 1 ? ALONG_Y : FAR;
+}
+
 static step step_of(const search *f, const kj_texpr *e)
 {
     const kj_texpr *operands[KJ_MAX_OPERANDS];
@@ -93,11 +108,7 @@ static step step_of(const search *f, const kj_texpr *e)
     switch (e->kind) {
     case KJ_TE_VAR: return f->var[e->u.var->id];
     case KJ_TE_INDEX:
-        if (e->u.index.which != KJ_THREAD_IDX)
-            return STAYS;
-        if (f->flat)
-            return e->u.index.axis == 0 ? ALONG_X : e->u.index.axis == 1 ? ALONG_Y : FAR;
-        return e->u.index.axis == f->axis ? ONE : STAYS;
+        return e->u.index.which == KJ_THREAD_IDX ? step_of_thread(f, e->u.index.axis) : STAYS;
     case KJ_TE_CONVERT: return step_of(f, e->u.unary.arg);
     case KJ_TE_BINARY: return step_of_binary(f, e);
     case KJ_TE_SELECT: return either(step_of(f, e->u.select.yes), step_of(f, e->u.select.no));
@@ -136,31 +147,100 @@ static bool visit_assignment(void *ctx, const kj_tstmt *s, const kj_texpr *e)
         assign(f, s->u.decl.var, step_of(f, s->u.decl.init));
     if (s->kind == KJ_TS_ASSIGN)
         assign(f, s->u.assign.var, step_of(f, s->u.assign.value));
-    if (s->kind == KJ_TS_FOR)
+    if (s->kind == KJ_TS_FOR) {
         assign(f, s->u.for_.var, sum(step_of(f, s->u.for_.start), step_of(f, s->u.for_.step)));
+        f->turns[s->u.for_.var->id] = true;
+    }
     return true;
 }
 
 /* ---- Accesses ---- */
 
-/* Of local arrays every thread has its own, wherever the lanes run. */
-static void access(search *f, const kj_tarray *a, kj_texpr *const *index)
+static bool has_turn(const search *f, const kj_texpr *e)
 {
-    enum { GATHER = 8, TURNS = 8 };
+    const kj_texpr *operands[KJ_MAX_OPERANDS];
+    bool has = e->kind == KJ_TE_VAR && f->turns[e->u.var->id];
+    for (int i = 0, n = kj_operands(e, operands); i < n && !has; i++)
+        has = has_turn(f, operands[i]);
+    return has;
+}
+
+/* Does a loop go along a row of each thread's? Such are loaded by strips. */
+static bool goes_along(const search *f, const kj_tarray *a, kj_texpr *const *index)
+{
+    const kj_texpr *last = a->ndim ? index[a->ndim - 1] : NULL;
+    return f->depth > 0 && last && step_of(f, last) == STAYS && has_turn(f, last);
+}
+
+/* Of narrow blocks costs are those of 16 threads: so many rows, each an operation. */
+enum { THREADS = 16 };
+
+static double count_rows(const search *f)
+{
+    int64_t extent = f->flat ? THREADS : f->kernel->block[f->axis];
+    return extent < THREADS ? (double)THREADS / (double)extent : 1;
+}
+
+/* Lanes along another axis than x gather from a line of the cache each. */
+static double cost_narrow(const search *f, const kj_tarray *a, kj_texpr *const *index, step s)
+{
+    enum { STRIP = 6, GATHER = 32, LINES = 48 };
+    if (s == STAYS || s == ONE)
+        return 2 * count_rows(f);
+    return count_rows(f) + (goes_along(f, a, index) ? STRIP : f->axis == 0 ? GATHER : LINES);
+}
+
+static double turns_around(const search *f)
+{
+    enum { TURNS = 8 };
     double times = 1;
     for (int i = 0; i < f->depth; i++)
         times *= TURNS;
-    if (a->root->space == KJ_LOCAL)
+    return times;
+}
+
+/* Of local arrays every thread has its own, wherever the lanes run. */
+static void access(search *f, const kj_tarray *a, kj_texpr *const *index)
+{
+    enum { GATHER = 8 };
+    double times = turns_around(f);
+    if (a->root->space == KJ_LOCAL) {
+        f->cost += f->narrow ? times * count_rows(f) : 0;
         return;
+    }
     step s = step_of_place(f, a, index);
-    f->cost += times * (s == STAYS || s == ONE ? 1 : GATHER);
+    double once = s == STAYS || s == ONE ? 1 : GATHER;
+    f->cost += times * (f->narrow ? cost_narrow(f, a, index, s) : once);
     f->moves |= s == ONE;
     f->follows |= s != STAYS;
+}
+
+/* How many operations of vectors an expression is, without its operands. What moves by an element is a number. Of
+ * large kernels all that is computed counts, as it would take long to look at each. */
+static int count_operations(search *f, const kj_texpr *e)
+{
+    enum { MATH = 16, LOOKED_AT = 256 };
+    bool math = false;
+    switch (e->kind) {
+    case KJ_TE_UNARY:
+    case KJ_TE_BINARY:
+    case KJ_TE_SELECT:
+    case KJ_TE_FMA: break;
+    case KJ_TE_CALL:
+        math = kj_builtins[e->u.call.id].how == KJ_HOW_MATH ||
+               kj_builtins[e->u.call.id].how == KJ_HOW_RANDOM;
+        break;
+    default: return 0;
+    }
+    step s = ++f->operations <= LOOKED_AT ? step_of(f, e) : FAR;
+    return s == STAYS || s == ONE ? 0 : math ? MATH : 1;
 }
 
 static bool visit_access(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 {
     search *f = ctx;
+    if (e && f->narrow)
+        f->cost += turns_around(f) * count_rows(f) * count_operations(f, e);
     if (!e && s->kind == KJ_TS_STORE)
         access(f, s->u.store.array, s->u.store.index);
     if (e && e->kind == KJ_TE_LOAD)
@@ -198,13 +278,15 @@ static void count(search *f, const kj_tstmt *s)
 
 /* Along an axis that nothing follows the lanes would all do the same. Variables that take many rounds
  * to be known are not worth the time: then x is the best. */
-static double cost_along(kj_arena *arena, const kj_tkernel *k, int axis)
+static double cost_along(kj_arena *arena, const kj_tkernel *k, int axis, bool flat)
 {
-    bool narrow = k->block[0] < FEW && k->block[1] * k->block[2] > 1;
-    search f = {.axis = axis,
-                .flat = narrow && axis == 0,
-                .width = k->block[0],
-                .var = KJ_NEW_ARRAY(arena, step, (size_t)k->nvars + 1)};
+    size_t nvars = (size_t)k->nvars + 1;
+    search f = {.kernel = k,
+                .axis = axis,
+                .narrow = kj_is_narrow(k),
+                .flat = flat,
+                .var = KJ_NEW_ARRAY(arena, step, nvars),
+                .turns = KJ_NEW_ARRAY(arena, bool, nvars)};
     enum { ROUNDS = 8 };
     int rounds = 0;
     do {
@@ -212,9 +294,9 @@ static double cost_along(kj_arena *arena, const kj_tkernel *k, int axis)
         kj_walk(k->body->body, NULL, visit_assignment, &f);
     } while (f.changed && ++rounds < ROUNDS);
     if (f.changed)
-        return axis == 0 ? 0 : INFINITY;
+        return axis == 0 && !flat ? 0 : INFINITY;
     count(&f, k->body->body);
-    bool any = axis == 0 || f.moves || (narrow && f.follows && k->block[axis] >= FEW);
+    bool any = axis == 0 || f.moves || (f.narrow && f.follows && k->block[axis] >= FEW);
     return any ? f.cost : INFINITY;
 }
 
@@ -242,18 +324,31 @@ static bool is_long(const kj_tkernel *k, int axis)
     return k->block[axis] >= (k->block[0] < FEW ? k->block[0] : FEW) && k->block[axis] > 1;
 }
 
-int kj_choose_lanes(kj_arena *arena, const kj_tkernel *k)
+bool kj_is_narrow(const kj_tkernel *k)
+{
+    return k->block[0] < FEW && k->block[1] * k->block[2] > 1;
+}
+
+kj_lanes kj_choose_lanes(kj_arena *arena, const kj_tkernel *k)
 {
     bool shows = k->grid_sync != NULL;
-    int best = 0;
-    if (!is_long(k, 1) && !is_long(k, 2))
-        return 0;
+    kj_lanes best = {0, false};
+    if (!is_long(k, 1) && !is_long(k, 2) && !kj_is_narrow(k))
+        return best;
     kj_walk(k->body->body, NULL, visit_order, &shows);
-    double least = shows ? 0 : cost_along(arena, k, 0) * 2 / 3;
+    double least = cost_along(arena, k, 0, false);
+    if (kj_is_narrow(k)) {
+        double flat = cost_along(arena, k, 0, true);
+        best.flat = flat <= least;
+        least = best.flat ? flat : least;
+    }
+    least = kj_is_narrow(k) ? least : least * 2 / 3;
     for (int axis = 1; axis < 3 && !shows; axis++) {
-        double cost = is_long(k, axis) ? cost_along(arena, k, axis) : least;
-        best = cost < least ? axis : best;
-        least = cost < least ? cost : least;
+        double cost = is_long(k, axis) ? cost_along(arena, k, axis, false) : INFINITY;
+        if (cost < least) {
+            best = (kj_lanes){axis, false};
+            least = cost;
+        }
     }
     return best;
 }

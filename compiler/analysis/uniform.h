@@ -43,8 +43,14 @@ typedef struct kj_deps {
     int lanes;        /* kj_tkernel.lanes: KJ_DEP_X is of that axis */
 } kj_deps;
 
-/* The axis of threadIdx along which a CPU's lanes had best run (lanes.c). */
-int kj_choose_lanes(kj_arena *arena, const kj_tkernel *kernel);
+/* How a CPU's lanes had best run (lanes.c): along that axis of threadIdx; or `flat`, by the threads' numbers. */
+typedef struct kj_lanes {
+    int axis;
+    bool flat;
+} kj_lanes;
+kj_lanes kj_choose_lanes(kj_arena *arena, const kj_tkernel *kernel);
+/* Is the block so narrow that lanes may go by the threads' numbers? */
+bool kj_is_narrow(const kj_tkernel *kernel);
 /* Which parameters are only counted in (tally.c). */
 void kj_find_tallies(kj_arena *arena, kj_tkernel *kernel);
 

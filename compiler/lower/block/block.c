@@ -48,7 +48,7 @@ static void gang_region(kj_lower *lo, kj_mask m, void *arg)
         arrived = kj_lower_within(lo, lo->kernel->body, n->stmt, n->end, m);
     } else if (kj_level_deciding(lo->level)) {
         kj_mask_slot slot = kj_mask_new(lo, "arrived", kj_none);
-        kj_lower_part(lo, n->stmt, n->end, kj_all, kj_level_mask(lo, m, lo->level), &slot);
+        kj_lower_part(lo, n->stmt, n->end, m, kj_level_mask(lo, m, lo->level), &slot);
         arrived = kj_mask_load(lo, &slot);
     } else {
         arrived = kj_lower_stmts(lo, n->stmt, n->end, m);

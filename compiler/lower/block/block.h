@@ -52,6 +52,7 @@ void kj_lower_barrier(kj_lower *lo, const kj_node *n);
 typedef struct kj_gang_state {
     int rows, lanes;
     kj_slot *slots;
+    kj_mask present;
 } kj_gang_state;
 kj_gang_state kj_block_level(kj_lower *lo);
 void kj_gang_back(kj_lower *lo, kj_gang_state s);

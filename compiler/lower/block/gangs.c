@@ -186,6 +186,7 @@ static void run_through(kj_lower *lo, kj_gang_fn *each, kj_mask m, void *arg)
 
 static void run_gang(kj_lower *lo, kj_gang_fn *each, kj_mask m, void *arg)
 {
+    lo->present = m;
     if (lo->least) {
         run_alone(lo, each, m, arg);
         return;
@@ -222,22 +223,15 @@ void kj_replay_pause(kj_lower *lo)
     LLVMPositionBuilderAtEnd(lo->b, on);
 }
 
-void kj_gang_each(kj_lower *lo, bool scalar, kj_gang_fn *each, void *arg)
+/* The gangs of lo->rows rows, in the rows from lo->y on. */
+static void each_along(kj_lower *lo, kj_gang_fn *each, void *arg)
 {
     const int64_t *block = lo->kernel->block;
-    kj_slot *outer = lo->slots;
-    lo->rows = scalar ? 1 : lo->gang_rows;
-    lo->lanes = scalar ? 1 : lo->gang_lanes;
-    memset(lo->locals, 0, (size_t)lo->kernel->nroots * sizeof *lo->locals);
     size_t nslots = (size_t)lo->kernel->nvars + 1;
-    lo->slots = KJ_NEW_ARRAY(lo->arena, kj_slot, nslots);
     int64_t along = lo->flat ? block[0] * block[1] * block[2] : block[0];
     int64_t full = along / lo->lanes * lo->lanes;
-    count_loop z = open_loop(lo, lo->flat ? 1 : block[2], 1, "z");
-    count_loop y = open_loop(lo, lo->flat ? 1 : block[1], lo->rows, "y");
     count_loop run = open_run(lo);
-    lo->z = z.i;
-    lo->y = y.i;
+    memset(lo->slots, 0, nslots * sizeof *lo->slots);
     if (full) {
         count_loop x = open_loop(lo, full, lo->lanes, "x");
         lo->x = x.i;
@@ -252,8 +246,38 @@ void kj_gang_each(kj_lower *lo, bool scalar, kj_gang_fn *each, void *arg)
         run_gang(lo, each, first_lanes(lo, along - full), arg);
     }
     close_loop(lo, &run);
-    close_loop(lo, &y);
+}
+
+/* The rows that are left are a gang of their own. */
+static void each_row(kj_lower *lo, kj_gang_fn *each, void *arg)
+{
+    int64_t high = lo->flat ? 1 : lo->kernel->block[1], left = high % lo->rows;
+    if (high > left) {
+        count_loop y = open_loop(lo, high - left, lo->rows, "y");
+        lo->y = y.i;
+        each_along(lo, each, arg);
+        close_loop(lo, &y);
+    }
+    if (left) {
+        lo->y = kj_i64(lo, high - left);
+        lo->rows = (int)left;
+        memset(lo->locals, 0, (size_t)lo->kernel->nroots * sizeof *lo->locals);
+        each_along(lo, each, arg);
+    }
+}
+
+void kj_gang_each(kj_lower *lo, bool scalar, kj_gang_fn *each, void *arg)
+{
+    kj_slot *outer = lo->slots;
+    lo->rows = scalar ? 1 : lo->gang_rows;
+    lo->lanes = scalar ? 1 : lo->gang_lanes;
+    memset(lo->locals, 0, (size_t)lo->kernel->nroots * sizeof *lo->locals);
+    lo->slots = KJ_NEW_ARRAY(lo->arena, kj_slot, (size_t)lo->kernel->nvars + 1);
+    count_loop z = open_loop(lo, lo->flat ? 1 : lo->kernel->block[2], 1, "z");
+    lo->z = z.i;
+    each_row(lo, each, arg);
     close_loop(lo, &z);
     lo->slots = outer;
     lo->rows = lo->lanes = 1;
+    lo->present = kj_all;
 }

@@ -46,9 +46,10 @@ void kj_level_leave(kj_lower *lo, const void *target, bool again, kj_mask m)
 
 kj_gang_state kj_block_level(kj_lower *lo)
 {
-    kj_gang_state s = {lo->rows, lo->lanes, lo->slots};
+    kj_gang_state s = {lo->rows, lo->lanes, lo->slots, lo->present};
     lo->rows = lo->lanes = 1;
     lo->slots = lo->home;
+    lo->present = kj_all;
     return s;
 }
 
@@ -57,4 +58,5 @@ void kj_gang_back(kj_lower *lo, kj_gang_state s)
     lo->rows = s.rows;
     lo->lanes = s.lanes;
     lo->slots = s.slots;
+    lo->present = s.present;
 }

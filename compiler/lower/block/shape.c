@@ -3,6 +3,8 @@
 #include "base/guard.h"
 #include "lower/block/block.h"
 
+enum { ONE_GANG = 16 }; /* lanes that are one gang with some that do not run, rather than two */
+
 /* The largest power of two that is not above n, which is at least 1. */
 static int power_below(int64_t n)
 {
@@ -46,6 +48,19 @@ static int64_t count_locals(const kj_tkernel *k)
     return n;
 }
 
+/* How many rows a gang has, of `high` that a block has, where it may have `most`: such that few are left for a gang
+ * of its own. That one is more code, which there is one copy of already where lanes are left, too. */
+static int rows_of_gang(int64_t high, int most, bool even)
+{
+    int64_t gangs = (high + most - 1) / most;
+    int rows = 1;
+    if (even)
+        return (int)((high + gangs - 1) / gangs);
+    while (rows * 2 <= most && high % (rows * 2) == 0)
+        rows *= 2;
+    return rows;
+}
+
 /* Four vector registers a value along x, and as many again by rows: enough independent operations
  * to hide their latency, and rows share what does not depend on them. Where warps are asked for, a
  * row is one: what a warp has in common is then a scalar. */
@@ -67,18 +82,20 @@ void kj_gang_choose(kj_lower *lo, bool single)
     if (watched)
         most = in_all = KJ_WARP;
     bool warps = lo->deps->warps;
-    lo->flat = !single && threads > block[0] && (warps ? block[0] % KJ_WARP != 0 : block[0] < 8);
+    lo->flat =
+        !single && threads > block[0] && (warps ? block[0] % KJ_WARP != 0 : lo->kernel->flat);
     int64_t along = lo->flat ? threads : block[0];
     int lanes = power_below(along);
-    if (lanes < 8 && lanes < along)
+    if (lanes < ONE_GANG && lanes < along)
         lanes *= 2;
     lo->gang_lanes = warps && !single ? KJ_WARP : lanes > most ? most : lanes;
     lo->gang_rows = 1;
     KJ_REQUIRE(power_below(lo->gang_lanes) == lo->gang_lanes);
-    if (!lo->flat && lo->gang_lanes > 1 && !watched)
-        while (lo->gang_rows < KJ_MAX_ROWS && lo->gang_rows * 2 * lo->gang_lanes <= in_all &&
-               block[1] % (lo->gang_rows * 2) == 0)
-            lo->gang_rows *= 2;
+    bool even = along < lo->gang_lanes || along % lo->gang_lanes == 0;
+    if (!lo->flat && lo->gang_lanes > 1 && !watched && in_all >= lo->gang_lanes) {
+        int rows = in_all / lo->gang_lanes;
+        lo->gang_rows = rows_of_gang(block[1], rows < KJ_MAX_ROWS ? rows : KJ_MAX_ROWS, even);
+    }
     lo->width = (along + lo->gang_lanes - 1) / lo->gang_lanes * lo->gang_lanes;
     lo->threads = lo->flat ? lo->width : lo->width * block[1] * block[2];
 }

@@ -217,9 +217,9 @@ static LLVMBasicBlockRef choose_all(kj_lower *lo, const kj_texpr *e, kj_tile tes
 {
     LLVMBasicBlockRef every = kj_new_block(lo, "every"), few = kj_new_block(lo, "few"),
                       done = kj_new_block(lo, "chosen");
-    LLVMBuildCondBr(lo->b, kj_mask_full(lo, kj_mask_of(test)), every, few);
+    LLVMBuildCondBr(lo->b, kj_mask_within(lo, lo->present, kj_mask_of(test)), every, few);
     LLVMPositionBuilderAtEnd(lo->b, every);
-    store_slot(lo, out, kj_lower_expr(lo, e, kj_all));
+    store_slot(lo, out, kj_lower_expr(lo, e, lo->present));
     LLVMBuildBr(lo->b, done);
     LLVMPositionBuilderAtEnd(lo->b, few);
     return done;
@@ -235,7 +235,7 @@ static kj_tile lower_select(kj_lower *lo, const kj_texpr *e, kj_mask m)
     kj_slot out = result_slot(lo, e);
     LLVMBasicBlockRef chosen = NULL;
     int budget = 16;
-    if (test.form == KJ_PREFIX && m.kind == KJ_ALL && is_short(e->u.select.yes, &budget))
+    if (test.form == KJ_PREFIX && kj_is_present(lo, m) && is_short(e->u.select.yes, &budget))
         chosen = choose_all(lo, e->u.select.yes, test, &out);
     test = kj_tile_dense(lo, test);
     evaluate_if(lo, e->u.select.yes, test, m, &out);

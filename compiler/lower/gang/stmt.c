@@ -78,10 +78,10 @@ void kj_lower_part(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask
     lo->twin = true;
     int most = lo->masks_cost || has_dear_masks(s, end) ? TWIN_MOST : TWIN_CHEAP;
     bool worth = !is_exit(s) && kj_cost(s, end, most) <= most;
-    if (worth && outer.kind == KJ_ALL && !twin) {
+    if (worth && kj_is_present(lo, outer) && !twin) {
         LLVMBasicBlockRef every = kj_new_block(lo, "every"), few = kj_new_block(lo, "few");
-        branch(lo, kj_mask_full(lo, m), every, few);
-        kj_mask after = kj_lower_stmts(lo, s, end, kj_all);
+        branch(lo, kj_mask_within(lo, lo->present, m), every, few);
+        kj_mask after = kj_lower_stmts(lo, s, end, lo->present);
         if (arrived && !ended(lo))
             kj_mask_join(lo, arrived, after);
         fall_into(lo, done);
@@ -247,8 +247,8 @@ static void loop_body(kj_lower *lo, loop *l, const kj_tstmt *body, kj_mask m)
     }
     if (l->exit.masked && !twin && kj_cost(body, NULL, TWIN_MOST) <= TWIN_MOST) {
         LLVMBasicBlockRef every = kj_new_block(lo, "every"), few = kj_new_block(lo, "few");
-        branch(lo, kj_mask_full(lo, m), every, few);
-        loop_copy(lo, l, body, kj_all);
+        branch(lo, kj_mask_within(lo, lo->present, m), every, few);
+        loop_copy(lo, l, body, lo->present);
         lo->ahead = NULL; /* its last turn */
         LLVMPositionBuilderAtEnd(lo->b, few);
     }

@@ -172,6 +172,7 @@ struct kj_lower {
     int rows, lanes;
     bool flat;            /* lanes follow the linear thread number instead of x */
     LLVMValueRef x, y, z; /* its first thread, i64 */
+    kj_mask present;      /* its threads: all, or a constant number of first lanes */
     kj_tile thread[3];    /* threadIdx */
     kj_tile lane;         /* laneid, where the kernel needs it */
     kj_slot *slots;       /* by variable id; of this gang's code */

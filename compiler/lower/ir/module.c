@@ -38,6 +38,7 @@ void kj_lower_start(kj_lower *lo, kj_arena *arena, const kj_tkernel *kernel,
     lo->roots = KJ_NEW_ARRAY(arena, LLVMValueRef, nroots);
     lo->params = KJ_NEW_ARRAY(arena, LLVMValueRef, nparams);
     lo->dims = kj_arena_calloc(arena, nparams, sizeof *lo->dims);
+    lo->present = (kj_mask){.kind = KJ_ALL};
     make_types(lo);
 }
 

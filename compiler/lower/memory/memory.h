@@ -86,6 +86,15 @@ void kj_store_chosen(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, 
 LLVMValueRef kj_load_row(kj_lower *lo, const kj_access *a, int row, kj_mask m);
 void kj_store_row(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj_mask m);
 
+/* ---- first.c ---- */
+
+/* So many first lanes of each row run, which is known and not all; else 0. */
+int kj_known_first(const kj_lower *lo, kj_mask m);
+/* A row whose lanes are one element apart, of which those run. */
+LLVMValueRef kj_load_first(kj_lower *lo, const kj_access *a, LLVMTypeRef type, LLVMValueRef at,
+                           int first);
+void kj_store_first(kj_lower *lo, const kj_access *a, LLVMValueRef v, LLVMValueRef at, int first);
+
 /* ---- interleaved.c ---- */
 
 /* kj_load_row of an access with a group. */

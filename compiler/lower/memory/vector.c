@@ -371,6 +371,13 @@ void kj_fetch_row(kj_lower *lo, const kj_access *a, int row, LLVMValueRef by)
     kj_prefetch(lo, row_start(lo, a, first), a->offset.lanes * kj_types[a->type].size, 2);
 }
 
+/* Is it a row of which so many first lanes run, moved in pieces? AVX-512 masks words for nothing. */
+static bool in_pieces(const kj_lower *lo, const kj_access *a, kj_mask m)
+{
+    bool words = kj_types[a->type].size >= 4 && lo->vector > 8;
+    return kj_known_first(lo, m) && a->offset.stride > 0 && !words;
+}
+
 LLVMValueRef kj_load_unit(kj_lower *lo, const kj_access *a, int row, LLVMTypeRef type, kj_mask m)
 {
     int lanes = a->offset.lanes, size = kj_types[a->type].size;
@@ -381,6 +388,8 @@ LLVMValueRef kj_load_unit(kj_lower *lo, const kj_access *a, int row, LLVMTypeRef
     } else if (!mask) {
         v = kj_alias_mark(lo, LLVMBuildLoad2(lo->b, type, at, ""), a->scope);
         LLVMSetAlignment(v, (unsigned)size);
+    } else if (in_pieces(lo, a, m)) {
+        v = kj_load_first(lo, a, type, at, kj_known_first(lo, m));
     } else if (!is_masked(lo, size)) {
         v = load_small(lo, a, type, at, mask, m.t.form == KJ_PREFIX);
     } else {
@@ -398,6 +407,10 @@ void kj_store_unit(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj
     v = a->offset.stride < 0 ? reversed(lo, v, a->offset.lanes) : v;
     if (mask && kj_is_own(a)) {
         kj_store_own(lo, a, row, v, mask);
+        return;
+    }
+    if (mask && in_pieces(lo, a, m)) {
+        kj_store_first(lo, a, v, at, kj_known_first(lo, m));
         return;
     }
     if (mask) {

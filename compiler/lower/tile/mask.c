@@ -101,6 +101,14 @@ LLVMValueRef kj_mask_full(kj_lower *lo, kj_mask m)
     return test(lo, m, true);
 }
 
+bool kj_is_present(const kj_lower *lo, kj_mask m)
+{
+    const kj_mask *all = &lo->present;
+    return m.kind == all->kind &&
+           (m.kind == KJ_ALL || (m.kind == KJ_SOME && m.t.form == KJ_PREFIX && m.t.rows == 1 &&
+                                 m.t.v[0] == all->t.v[0]));
+}
+
 LLVMValueRef kj_mask_within(kj_lower *lo, kj_mask m, kj_mask n)
 {
     if (m.kind == KJ_ALL)

@@ -166,7 +166,9 @@ kj_mask kj_mask_and(kj_lower *lo, kj_mask m, kj_mask n);
 kj_mask kj_mask_or(kj_lower *lo, kj_mask m, kj_mask n);
 kj_mask kj_mask_andnot(kj_lower *lo, kj_mask m, kj_mask n);
 LLVMValueRef kj_mask_any(kj_lower *lo, kj_mask m);  /* i1 */
-LLVMValueRef kj_mask_full(kj_lower *lo, kj_mask m); /* i1: all of the gang's threads */
+LLVMValueRef kj_mask_full(kj_lower *lo, kj_mask m); /* i1: all of the gang's lanes */
+/* Is it that of all threads that the gang has? Known while compiling. */
+bool kj_is_present(const kj_lower *lo, kj_mask m);
 LLVMValueRef kj_mask_within(kj_lower *lo, kj_mask m,
                             kj_mask n); /* i1: each thread of m is one of n */
 LLVMValueRef kj_mask_row(kj_lower *lo, kj_mask m, int row,
