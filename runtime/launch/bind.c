@@ -245,6 +245,21 @@ static bool is_typed_number(const kjit_arg *arg)
     return arg->kind == KJIT_ARG_VALUE && kj_is_scalar((kj_dtype)arg->dtype);
 }
 
+/* Do the parts of a complex number fit those of the parameter's? */
+static kjit_status check_parts(kj_binding *b, const kj_kernel_param *p, const kjit_arg *arg)
+{
+    kj_dtype from = kj_aggregate_of((kj_dtype)arg->dtype)->elem;
+    kj_dtype to = kj_aggregate_of(param_type(b, p))->elem;
+    kj_value part[2] = {kj_value_read(arg->u.value, from, 0), kj_value_read(arg->u.value, from, 1)};
+    char type[96], text[KJ_SCALAR_TEXT];
+    if (kj_value_fits(part[0], to) && kj_value_fits(part[1], to))
+        return KJIT_OK;
+    return FAIL_OF(b, p, KJIT_TYPE, "the %s %s does not fit in '%s' (%s)", NAME(b),
+                   kj_type_name((kj_dtype)arg->dtype),
+                   kj_complex_text(part[0].f, part[1].f, from, text), p->name,
+                   type_text(b, p, type));
+}
+
 static kjit_status bind_value(kj_binding *b, int i)
 {
     const kj_kernel_param *p = &b->kernel->decl->params[i];
@@ -258,7 +273,7 @@ static kjit_status bind_value(kj_binding *b, int i)
     if (param_type(b, p) == KJ_VOID)
         return fix_generic(b, p, (kj_dtype)arg->dtype);
     if (kj_is_complex_type(param_type(b, p)) && kj_is_complex_type((kj_dtype)arg->dtype))
-        return KJIT_OK;
+        return check_parts(b, p, arg);
     return check_type(b, p, arg, param_type(b, p), arg->dtype);
 }
 

@@ -35,11 +35,19 @@ bool kj_run_cast(kj_run *r, kj_span at, kjit_dtype to, kj_rvalue v, kj_rvalue *o
     return true;
 }
 
+static bool out_of_range(kj_run *r, kj_span at, const char *what, const char *type, kj_rvalue v)
+{
+    return kj_run_fail(r, KJIT_TYPE, at, "%s is of type %s: %s is out of its range", what, type,
+                       kj_run_short(v).text);
+}
+
 static bool convert_scalar(kj_run *r, kj_span at, kj_dtype to, const char *what, kj_rvalue *v)
 {
     const char *name = kj_dtype_name(r->ctx, (kjit_dtype)to);
     bool is_bool = v->kind == KJ_R_BOOL;
     if (kj_is_complex_type(to) && !is_bool && (kj_run_is_number(*v) || kj_run_is_complex(*v))) {
+        if (!kj_run_parts_fit(*v, kj_aggregate_of(to)->elem))
+            return out_of_range(r, at, what, name, *v);
         *v = kj_run_to_complex((kjit_dtype)to, *v);
         return true;
     }
@@ -48,9 +56,8 @@ static bool convert_scalar(kj_run *r, kj_span at, kj_dtype to, const char *what,
         return kj_run_fail(r, KJIT_TYPE, at, "%s is of type %s: %s does not fit", what, name,
                            kj_run_kind_name(*v));
     kj_value value = kj_run_to_value(*v);
-    if (!is_bool && !kj_is_float(to) && !kj_value_fits(value, to))
-        return kj_run_fail(r, KJIT_TYPE, at, "%s is of type %s: %s is out of its range", what, name,
-                           kj_run_short(*v).text);
+    if (!is_bool && !kj_value_fits(value, to))
+        return out_of_range(r, at, what, name, *v);
     *v = kj_run_typed(kj_fold_convert(value, to));
     return true;
 }

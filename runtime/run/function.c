@@ -71,7 +71,7 @@ static bool fits(kj_rvalue v, kj_dtype to)
     if (v.kind == KJ_R_BOOL || to == KJ_BOOL)
         return v.kind == KJ_R_BOOL && to == KJ_BOOL;
     if (kj_run_is_complex(v))
-        return kj_is_complex_type(to);
+        return kj_is_complex_type(to) && kj_run_parts_fit(v, kj_aggregate_of(to)->elem);
     if (kj_is_complex_type(to))
         to = kj_aggregate_of(to)->elem;
     return (kj_is_float(to) || v.kind == KJ_R_INT) && kj_value_fits(kj_run_to_value(v), to);
@@ -122,7 +122,8 @@ static bool check_argument(kj_run *r, call *c, const kj_expr *arg, const kj_para
         return false;
     if (fits(c->args[i], c->types[i]))
         return true;
-    bool number = kj_run_is_number(c->args[i]) && c->args[i].kind != KJ_R_BOOL;
+    bool complex = kj_run_is_complex(c->args[i]) && kj_is_complex_type(c->types[i]);
+    bool number = complex || (kj_run_is_number(c->args[i]) && c->args[i].kind != KJ_R_BOOL);
     bool beyond = number && kj_is_float(c->types[i]) == (c->args[i].kind == KJ_R_FLOAT);
     kj_run_fail(r, KJIT_TYPE, arg->span, "parameter '%s' of '%s' is %s, not %s", p->name,
                 c->fn->name, kj_type_name(c->types[i]),

@@ -244,12 +244,23 @@ static bool wrong_kind(kj_run *r, const char *name, const char *text, kj_rkind w
     return wanted == KJ_R_BOOL ? kj_run_hint(r, "%s=true or %s=false", name, name) : false;
 }
 
+/* Digits that make more than the largest number, which would be infinite without a word. */
+static bool is_too_large(kj_rvalue v, const char *text)
+{
+    bool infinite = (v.kind == KJ_R_FLOAT || v.kind == KJ_R_COMPLEX) && isinf(v.u.f);
+    infinite |= v.kind == KJ_R_COMPLEX && isinf(v.imag);
+    return infinite && !strstr(text, "inf");
+}
+
 /* A number for a param of that kind: whole floats are ints too (n=1e6), ints are floats, and both
  * are complex. */
 static bool number_for(kj_run *r, const char *name, const char *text, kj_rkind wanted,
                        kj_rvalue *out)
 {
     kj_rvalue v = kj_run_parse_number(text, strlen(text));
+    if (is_too_large(v, text))
+        return kj_run_fail(r, KJIT_INVALID, kj_run_nowhere,
+                           "param '%s': the number %s is too large for f64", name, text);
     if (wanted == KJ_R_INT && v.kind == KJ_R_FLOAT && fabs(v.u.f) < 0x1p53 && v.u.f == floor(v.u.f))
         v = kj_run_int((int64_t)v.u.f);
     if (wanted == KJ_R_FLOAT && v.kind == KJ_R_INT)

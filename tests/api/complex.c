@@ -1,5 +1,7 @@
 /* Complex numbers through the API: their types, fields and views, arguments of launches, .npy files
  * of either byte order, text. */
+#include <math.h>
+
 #include "api.h"
 
 static void test_types(void **state)
@@ -67,6 +69,13 @@ static void test_launch(void **state)
     FAILS(kjit_launch(mod, "k", &config, args, 3), KJIT_TYPE, "'z' takes c64, not the bool true");
     args[0] = kjit_arg_f64(1e300);
     FAILS(kjit_launch(mod, "k", &config, args, 3), KJIT_TYPE, "does not fit in 'z'");
+    args[0] = kjit_arg_value(KJIT_C128, ((double[]){1, -1e39}));
+    FAILS(kjit_launch(mod, "k", &config, args, 3), KJIT_TYPE,
+          "the c128 (1-1e+39j) does not fit in 'z' (c64)");
+    args[0] =
+        kjit_arg_value(KJIT_C128, ((double[]){INFINITY, 0.5})); /* it is no number beyond others */
+    OK(kjit_launch(mod, "k", &config, args, 3));
+    assert_true(isinf(got[0][0] + got[1][0]));
     kjit_array_free(args[2].u.array);
     kjit_arg alone[2] = {kjit_arg_value(KJIT_C128, (double[]){30, 40}),
                          kjit_arg_array(wrap(&out, KJIT_F64, 1, SHAPE(1)))};

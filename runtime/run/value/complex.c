@@ -35,6 +35,12 @@ kj_rvalue kj_run_to_complex(kjit_dtype dtype, kj_rvalue v)
     return out;
 }
 
+bool kj_run_parts_fit(kj_rvalue v, kj_dtype to)
+{
+    kj_parts z = parts_of(v);
+    return kj_value_fits(kj_float(KJ_F64, z.re), to) && kj_value_fits(kj_float(KJ_F64, z.im), to);
+}
+
 /* ---- Operators, as kernels have them, each operation rounded ----
  *
  * A real number has no imaginary part, not one of 0. */

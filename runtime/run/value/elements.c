@@ -6,13 +6,14 @@
 
 /* ---- Rows ---- */
 
-/* Axes that lie behind each other in every array are one; the last is the row. */
+/* Axes that lie behind each other in every array are one; the last is the row. Of an empty array, whose other
+ * extents may be any, there is none. */
 void kj_run_rows(kj_rrows *w, kjit_array *a, kjit_array *b)
 {
     kjit_array *arrays[2] = {a, b};
     int n = kjit_array_ndim(a), narrays = b ? 2 : 1, ndim = 0;
     *w = (kj_rrows){.left = kjit_array_size(a) > 0};
-    for (int axis = 0; axis < n; axis++) {
+    for (int axis = 0; axis < n && w->left > 0; axis++) {
         int64_t extent = kjit_array_shape(a)[axis];
         if (extent == 1)
             continue;
@@ -83,8 +84,7 @@ bool kj_run_pack(kj_run *r, kj_span at, kjit_dtype dtype, kj_rvalue v,
     bool complex = kj_is_complex_type(to);
     if (complex && v.kind != KJ_R_BOOL && (kj_run_is_number(v) || kj_run_is_complex(v))) {
         kj_rvalue z = kj_run_to_complex(dtype, v);
-        if (!kj_value_fits(kj_float(KJ_F64, kj_run_as_float(v)), of->elem) ||
-            (v.kind == KJ_R_COMPLEX && !kj_value_fits(kj_float(KJ_F64, v.imag), of->elem))) {
+        if (!kj_run_parts_fit(v, of->elem)) {
             kj_run_fail(r, KJIT_TYPE, at, "%s does not fit in %s", kj_run_short(v).text, name);
             return kj_run_hint(r, "a part of %s(z) is infinite", name);
         }

@@ -300,6 +300,8 @@ kj_rvalue kj_run_complex(double re, double im);
 bool kj_run_is_complex(kj_rvalue v);
 /* A complex or other number as KJIT_C64 or KJIT_C128. */
 kj_rvalue kj_run_to_complex(kjit_dtype dtype, kj_rvalue v);
+/* Do the parts of a number, complex or not, become infinite in that type only where they are? */
+bool kj_run_parts_fit(kj_rvalue v, kj_dtype to);
 /* kj_run_binary and kj_run_math of numbers, one of them complex; and complex functions of any. */
 bool kj_run_complex_binary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue b,
                            kj_rvalue *out);
