@@ -103,15 +103,27 @@ static bool joins(const kj_domain *s, int outer, int inner)
 {
     for (int i = 0; i < s->narrays; i++) {
         const kj_domain_array *a = &s->arrays[i];
+        int64_t next; /* strides of empty arrays may be any */
         if (a->has[outer] != a->has[inner] ||
-            (a->has[outer] && a->strides[outer] != a->strides[inner] * s->shape[inner]))
+            (a->has[outer] && (__builtin_mul_overflow(a->strides[inner], s->shape[inner], &next) ||
+                               next != a->strides[outer])))
             return false;
     }
     return s->group[outer] == s->group[inner];
 }
 
+/* Where one axis of a group has no elements, no other has, and what their extents make together is no number. */
+static void empty_groups(kj_domain *s)
+{
+    for (int i = 0; i < s->ndim; i++) {
+        for (int k = 0; k < s->ndim && s->shape[i] == 0; k++)
+            s->shape[k] *= s->group[k] != s->group[i];
+    }
+}
+
 void kj_domain_join(kj_domain *s, int by)
 {
+    empty_groups(s);
     drop_ones(s);
     if (by >= 0)
         sort_axes(s, &s->arrays[by]);

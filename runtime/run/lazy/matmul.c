@@ -383,7 +383,7 @@ static bool matrices(product *p, kj_rvalue *out)
     if (!result_shape(p, ndim, shape) || !finish(p, 0) || !finish(p, 1))
         return false;
     for (int i = 0; i < ndim && size <= FEW; i++)
-        size *= shape[i];
+        size = shape[i] > FEW ? shape[i] * (size != 0) : size * shape[i];
     if (size > 0 && size <= FEW && ndim < KJIT_MAX_NDIM && p->shape[0][p->ndim[0] - 1] >= 2 * PIECE)
         return in_pieces(p, shape, ndim, memory, out);
     if (!kj_run_new_array(p->r, p->at, (kjit_dtype)p->type, ndim, shape, memory, out))

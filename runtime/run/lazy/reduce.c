@@ -211,12 +211,24 @@ static bool one_axis(kj_run *r, const kj_rcall *c, int arg)
                        name + (*name == '.'));
 }
 
+/* How many elements each result is made of; where no number tells, there is no result. */
+static int64_t elements_of(const int64_t *shape, int ndim, const bool *reduced)
+{
+    int64_t count = 1;
+    bool none = false, many = false;
+    for (int i = 0; i < ndim; i++) {
+        none |= reduced[i] && shape[i] == 0;
+        many |= reduced[i] && __builtin_mul_overflow(count, shape[i], &count);
+    }
+    return none ? 0 : many ? INT64_MAX : count;
+}
+
 static bool reduce(kj_run *r, kj_rcall *c, kj_rvalue v, kj_rvalue *out)
 {
     bool method = kj_run_builtins[c->id].name[0] == '.';
     int first = method ? 0 : 1; /* axis and keepdims */
     bool reduced[KJIT_MAX_NDIM], keep = false;
-    kj_fold f = {.op = op_of(c->id), .count = 1};
+    kj_fold f = {.op = op_of(c->id)};
     const int64_t *shape;
     int ndim = kj_lazy_shape(v, &shape);
     if (!reduced_axes(r, c, first, ndim, reduced) ||
@@ -225,8 +237,7 @@ static bool reduce(kj_run *r, kj_rcall *c, kj_rvalue v, kj_rvalue *out)
         !kj_lazy_alone(r, c->span, v))
         return false;
     f.elem = kj_lazy_type(v);
-    for (int i = 0; i < ndim; i++)
-        f.count *= reduced[i] ? shape[i] : 1;
+    f.count = elements_of(shape, ndim, reduced);
     if (f.count == 0 && f.op >= KJ_FOLD_MIN && f.op <= KJ_FOLD_ARGMAX)
         return no_elements(r, c->span, f.op);
     if (kj_fold_places(f.op) && c->given[first] && c->args[first].kind == KJ_R_TUPLE)
@@ -409,7 +420,7 @@ bool kj_run_reduce_by(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     bool reduced[KJIT_MAX_NDIM], keep = false;
     kj_rvalue own, first;
-    kj_fold f = {.count = 1};
+    kj_fold f = {0};
     const int64_t *shape;
     if (!joined_operands(r, c, &f, &own, &first))
         return false;
@@ -417,8 +428,8 @@ bool kj_run_reduce_by(kj_run *r, kj_rcall *c, kj_rvalue *out)
     bool ok = reduced_axes(r, c, AXIS, ndim, reduced) &&
               (!c->given[OPTION] ||
                kj_run_truth(r, c->spans[OPTION], "keepdims", c->args[OPTION], &keep));
-    for (int i = 0; ok && i < ndim; i++)
-        f.count *= reduced[i] ? shape[i] : 1;
+    if (ok)
+        f.count = elements_of(shape, ndim, reduced);
     f.elem = kj_lazy_type(own);
     kj_fold_types(&f);
     ok = ok && kj_fold_value(r, c->span, &f, own, reduced, keep, out);
