@@ -232,10 +232,26 @@ static bool take_escape(kj_parser *p, kj_span span, const char *text, size_t i, 
     return false;
 }
 
+/* A string holds text: the first byte of it that is none is told. */
+static void check_text(kj_parser *p, kj_span span, const char *text, size_t len)
+{
+    uint32_t code;
+    for (size_t i = 0, n; i < len; i += n) {
+        n = kj_utf8(text + i, text + len, &code);
+        if ((unsigned char)text[i] >= 0x80 && n == 1) {
+            uint32_t at = span.begin + (uint32_t)i;
+            kj_error(p->diag, (kj_span){at, at + 1}, KJ_RULE_STRAY, "byte 0x%02x is not UTF-8 text",
+                     (unsigned char)text[i]);
+            return;
+        }
+    }
+}
+
 kj_string kj_literal_piece(kj_parser *p, kj_span span, const char *text, size_t len)
 {
     char *out = kj_arena_alloc(p->arena, len + 1);
     size_t n = 0;
+    check_text(p, span, text, len);
     for (size_t i = 0; i < len; i++) {
         if (text[i] == '\\' && i + 1 < len) {
             n += take_escape(p, span, text, ++i, &out[n]);
@@ -294,6 +310,7 @@ kj_string kj_literal_string(kj_parser *p, kj_span span, const char *text, size_t
         quote(p, span, text + 1, stop - 1);
     char *out = kj_arena_alloc(p->arena, len);
     size_t n = 0;
+    check_text(p, span, text, len);
     for (size_t i = 1; i < stop; i++) {
         if (text[i] != '\\' || text[0] == '\'') {
             out[n++] = text[i];
