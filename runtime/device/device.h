@@ -274,7 +274,7 @@ typedef struct kj_device_ops {
     /* handle: the stream of KJ_QUEUE_EXTERNAL. */
     kjit_status (*queue_create)(kj_device *dev, kj_queue_kind kind, void *handle, kj_queue **out,
                                 kj_failure *why);
-    kjit_status (*queue_free)(kj_queue *queue, kj_failure *why); /* after its work */
+    kjit_status (*queue_free)(kj_queue *queue, kj_failure *why); /* of one that has been finished */
     void (*wait)(kj_device *dev,
                  kj_queue *queue);   /* until what is queued now has ended; NULL: in every queue */
     void (*finish)(kj_queue *queue); /* the same, without others' work in a shared stream */

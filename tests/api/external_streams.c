@@ -190,6 +190,30 @@ static void test_external_is_waited_for(void **state)
     kjit_array_free(a);
 }
 
+/* Its owner may end a stream as soon as kjit has forgotten it: kjit's work in it is done by then. */
+static void test_external_is_forgotten(void **state)
+{
+    (void)state;
+    if (!driver)
+        SKIP("KJIT_CUDA_DRIVER does not name the driver");
+    static int32_t values[64];
+    pthread_t thread;
+    void *theirs = open_theirs();
+    kjit_stream *s;
+    kjit_array *a = zeros(), *host;
+    OK(kjit_array_wrap(ctx, values, KJIT_I32, 1, SHAPE(64), NULL, KJIT_HOST, &host));
+    OK(kjit_stream_external(ctx, theirs, &s));
+    begin_others(theirs, &thread);
+    OK(launch("add", s, a, 3));
+    OK(kjit_copy(host, a, s));
+    kjit_stream_free(s);
+    end_others(thread);
+    assert_int_equal(values[63], 3);
+    close_theirs(theirs);
+    kjit_array_free(host);
+    kjit_array_free(a);
+}
+
 static kjit_status end_context(void *user)
 {
     ++*(int *)user;
@@ -231,6 +255,7 @@ int main(void)
         cmocka_unit_test(test_external),
         cmocka_unit_test(test_external_is_busy),
         cmocka_unit_test(test_external_is_waited_for),
+        cmocka_unit_test(test_external_is_forgotten),
         cmocka_unit_test(test_external_is_last),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -352,7 +352,6 @@ kjit_status kj_cuda_queue_free(kj_queue *q, kj_failure *why)
 {
     kj_device *dev = q->dev;
     kjit_status status;
-    kj_cuda_finish(dev, q, UINT64_MAX);
     pthread_mutex_lock(&dev->lock);
     while (q->draining)
         pthread_cond_wait(&dev->ended, &dev->lock);
