@@ -10,7 +10,6 @@
 #include "lang/types.h"
 #include "parse/mistake.h"
 
-#define GOES_ON "a statement goes on over a line end only inside ( ) or [ ]"
 #define CONST_PLACE "constant arrays stand at the top of a file: const W: f32[] = [1, 2]"
 
 bool kj_wants(const kj_mistake *x, const char *token)
@@ -99,11 +98,19 @@ static void fix_left_out(const kj_mistake *x, kj_message *m, kj_span word)
     kj_fix(x->p->diag, m, (kj_span){word.begin, word.end + (uint32_t)strspn(next, " ")}, "%s", "");
 }
 
+static bool before_function(const kj_mistake *x, kj_span word)
+{
+    const char *next = x->p->source->text + word.end;
+    next += strspn(next, " ");
+    return strncmp(next, "fn ", 3) == 0;
+}
+
 void kj_hint_keyword(const kj_mistake *x, kj_message *m, kj_span name, const char *const *words,
                      size_t n)
 {
     const char *word = kj_mistake_source(x->p, name);
-    if (strcmp(word, "pub") == 0 || strcmp(word, "inline") == 0)
+    if (strcmp(word, "pub") == 0 || strcmp(word, "inline") == 0 ||
+        (strcmp(word, "device") == 0 && before_function(x, name)))
         fix_left_out(x, m, name);
     else if (strcmp(word, "func") == 0 || strcmp(word, "function") == 0)
         kj_fix(x->p->diag, m, name, "fn");
@@ -322,10 +329,6 @@ kj_message *kj_misnamed(kj_parser *p, kj_span at, int token)
 /* atomic.and: what is there has a '_' behind it. */
 static void hint_for_member(const kj_mistake *x, kj_message *m)
 {
-    if (x->p->prev == KJ_TK_DOT && x->p->token == KJ_TK_VAR)
-        kj_mistake_hint(x, m,
-                        "a variance is the mean of squared distances: ((x - x.mean()) ** 2).mean() "
-                        "in a run block");
     static const char before[] = "atomic.";
     const char *text = x->p->source->text + x->at.begin;
     size_t len = sizeof before - 1;
@@ -424,8 +427,24 @@ static void at_attribute(const kj_mistake *x)
                         "of statements there are @unroll for ... { ... } and @unchecked { ... }");
 }
 
+/* x: Array{Float32} of Julia, and what follows is Julia too. */
+static bool type_in_braces(const kj_mistake *x)
+{
+    kj_parser *p = x->p;
+    if (!kj_met(x, "{") || p->prev != KJ_TK_NAME || p->before_prev != KJ_TK_COLON ||
+        !p->unclosed.kind)
+        return false;
+    kj_error(p->diag, (kj_span){p->prev_span.begin, x->at.end}, KJ_RULE_SYNTAX,
+             "a type has no braces");
+    kj_mistake_hint(x, p->diag->last, ARRAY_TYPES);
+    p->stopped = true;
+    return true;
+}
+
 static void report(const kj_mistake *x)
 {
+    if (type_in_braces(x))
+        return;
     if (unclosed_bracket(x) || wrong_use(x) || kj_closes_nothing(x))
         return;
     if (kj_met(x, ":") && kj_wants(x, "{"))
@@ -534,7 +553,7 @@ void kj_syntax_error(kj_parser *p, kj_span at, const char *unexpected,
     if (at_end && p->prev)
         x.at = (kj_span){p->prev_span.end, p->prev_span.end};
     if (field_in_brackets(&x)) {
-        p->stopped = p->diag->full;
+        p->stopped |= p->diag->full;
         return;
     }
     if (closer_forgotten(&x)) {
@@ -562,5 +581,5 @@ void kj_syntax_error(kj_parser *p, kj_span at, const char *unexpected,
     if (is_enum_header(&x, before))
         kj_layout_skip_block(p);
     p->astray |= p->nbraces == 0;
-    p->stopped = p->diag->full;
+    p->stopped |= p->diag->full;
 }

@@ -17,7 +17,7 @@ const char *kj_habit_type_named(const char *word)
         {"unsigned", "u32"}, {"uint", "u32"},   {"float", "f32"},    {"double", "f64"},
         {"half", "f16"},     {"int8_t", "i8"},  {"int16_t", "i16"},  {"int32_t", "i32"},
         {"int64_t", "i64"},  {"uint8_t", "u8"}, {"uint16_t", "u16"}, {"uint32_t", "u32"},
-        {"uint64_t", "u64"}, {"size_t", "i64"},
+        {"uint64_t", "u64"}, {"size_t", "i64"}, {"usize", "i64"},    {"isize", "i64"},
     };
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         if (strcmp(word, types[i][0]) == 0)
@@ -103,6 +103,18 @@ static const char *read_shape(kj_parser *p, uint32_t at, uint32_t *end)
     return shape && several ? kj_arena_printf(p->arena, "(%s)", shape) : shape;
 }
 
+/* Of indices of threads, which are i64: a variable of another type would not take it. */
+static bool computes_place(kj_parser *p, uint32_t begin, uint32_t end)
+{
+    static const char *const words[] = {"threadIdx", "blockIdx", "blockDim",
+                                        "gridDim",   "grid(",    "gridsize("};
+    const char *text = kj_piece(p, begin, end);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strstr(text, words[i]))
+            return true;
+    return false;
+}
+
 bool kj_habit_declaration(kj_parser *p, kj_message *m, kj_span at)
 {
     const kj_source *s = p->source;
@@ -120,6 +132,8 @@ bool kj_habit_declaration(kj_parser *p, kj_message *m, kj_span at)
                                t.is_shared ? "shared" : "local", shape, t.name);
         end = shape_end;
     } else if (s->text[next] == '=' && s->text[next + 1] != '=') {
+        if (computes_place(p, next, kj_code_end(s, next)))
+            t.name = NULL;
         text = kj_arena_printf(p->arena, "%s %s%s%s", t.is_const ? "let" : "var", what,
                                t.name ? ": " : "", t.name ? t.name : "");
     } else if (ends && t.name && !t.is_shared) {
@@ -173,6 +187,13 @@ bool kj_habit_type(kj_parser *p, kj_message *m, kj_span at)
     const kj_source *s = p->source;
     uint32_t i = at.begin;
     bool array = false, inside;
+    c_type c = read_type(p, i);
+    bool axis = s->text[c.end] == '[' && s->text[c.end + 1] == ']';
+    if (c.is_const && c.name) { /* const float[] */
+        kj_write(p->diag, m, (kj_span){i, c.end + (axis ? 2 : 0)}, "%s%s", c.name,
+                 axis || c.pointers ? "[]" : "");
+        return true;
+    }
     if (s->text[i] == '*' || s->text[i] == '&')
         array = s->text[i++] == '*';
     if (kj_is_word_at(s, i, "mut"))
@@ -288,6 +309,34 @@ void kj_habit_call(kj_parser *p, kj_message *m, kj_span at)
 {
     uint32_t end = kj_code_end(p->source, at.begin);
     kj_fix(p->diag, m, (kj_span){p->prev_span.end, end}, "(%s)", kj_piece(p, at.begin, end));
+}
+
+bool kj_habit_walrus(kj_parser *p, kj_span at)
+{
+    const kj_source *s = p->source;
+    if (p->first != KJ_TK_NAME || p->first_span.begin != p->span.begin || !kj_layout_assigns(p))
+        return false;
+    const char *name = kj_piece(p, p->span.begin, p->span.end);
+    uint32_t item = p->span.begin; /* a word of the item before it: it may be declared */
+    while (item > p->begin && !(s->text[item - 1] == '\n' && kj_is_word(s->text[item])))
+        item--;
+    for (uint32_t i = item; i < p->span.begin; i++)
+        if (s->text[i] == *name && (i == 0 || !kj_is_word(s->text[i - 1])) &&
+            kj_is_word_at(s, i, name))
+            return false;
+    kj_message *m = kj_error(p->diag, at, KJ_RULE_SPELLING, "use '=' instead of ':='");
+    kj_hint(p->diag, m, "a variable is declared first: var %s = ...", name);
+    kj_fix(p->diag, m, (kj_span){p->span.begin, at.end}, "var %s =", name);
+    return true;
+}
+
+void kj_habit_array(kj_parser *p, kj_message *m, kj_span name)
+{
+    const kj_source *s = p->source;
+    uint32_t begin = kj_skip_blanks(s, kj_line_start(s, name.begin));
+    if (kj_code_end(s, name.end) <= name.end)
+        kj_write(p->diag, m, (kj_span){begin, name.end}, "let %s = %s",
+                 kj_piece(p, name.begin, name.end), kj_piece(p, begin, p->prev_span.end));
 }
 
 /* The call that an expression begins with; NULL: it begins with another. */

@@ -163,6 +163,13 @@ void kj_at_colon(const kj_mistake *x)
         kj_mistake_paths(x, kj_mistake_error(x, "there is no '::'"));
         return;
     }
+    if (kj_line_begins(p, x->at, "for") && kj_has_brace(x) &&
+        *text != '{') { /* Julia's has its end */
+        kj_mistake_hint(x, kj_mistake_error(x, "there is no range of ':'"),
+                        "a range is written range(start, stop), and stop is not in it");
+        kj_layout_skip_block(p);
+        return;
+    }
     kj_message *m = kj_mistake_error(x, "a block begins with '{', not ':'");
     while (*text == ' ')
         text++;

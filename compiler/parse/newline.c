@@ -76,6 +76,8 @@ bool kj_layout_newline(kj_parser *p)
             kj_fix(p->diag, m, (kj_span){p->span.end, p->offset + 1}, " {");
         return false;
     }
+    if (in_braces(p) && kj_line_goes_on(p))
+        return false;
     return in_braces(p) && !word_at(next, "else") && !word_at(next, "elif") &&
            strncmp(next, "->", 2) != 0;
 }
@@ -400,10 +402,27 @@ static bool is_declared(const kj_parser *p, int token, kj_span span, const char 
            (field || p->token == KJ_TK_LPAREN || p->token == KJ_TK_COMMA);
 }
 
+/* x.var(), v.for: a name, and what it is of says that it has no such member. */
+static bool is_member(const kj_parser *p, int token, kj_span span)
+{
+    static const int words[] = {KJ_TK_VAR,     KJ_TK_LET,      KJ_TK_FN,    KJ_TK_KERNEL,
+                                KJ_TK_RUN,     KJ_TK_FOR,      KJ_TK_WHILE, KJ_TK_RETURN,
+                                KJ_TK_BREAK,   KJ_TK_CONTINUE, KJ_TK_PARAM, KJ_TK_IN,
+                                KJ_TK_REQUIRES};
+    if (p->token != KJ_TK_DOT || p->span.end != span.begin)
+        return false;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (token == words[i])
+            return true;
+    return false;
+}
+
 bool kj_layout_is_misnamed(kj_parser *p, int token, kj_span span)
 {
     const char *next = p->source->text + span.end;
     next += strspn(next, " \t");
+    if (is_member(p, token, span))
+        return true;
     bool misnamed = false;
     for (int i = 0; i < p->nmisnamed; i++)
         misnamed |= p->misnamed[i] == token;

@@ -192,6 +192,9 @@ static kj_message *behind_statement(const kj_mistake *x)
         kj_habit_call(x->p, m, x->at);
     else if (kj_met(x, "name") || kj_met(x, "["))
         kj_habit_declaration(x->p, m, x->at);
+    if (!m->hint && kj_met(x, "name") && p->prev == KJ_TK_RPAREN &&
+        (kj_line_begins(p, x->at, "local") || kj_line_begins(p, x->at, "shared")))
+        kj_habit_array(x->p, m, x->at);
     if (!m->hint && kj_met(x, ":") && !strchr(":=", p->source->text[x->at.end])) {
         kj_mistake_hint(x, m, "variables are declared with 'let' or 'var': let x: f32 = 1");
         if (p->before_prev == KJ_TK_NEWLINE || p->before_prev == KJ_TK_LBRACE)

@@ -252,6 +252,14 @@ void kj_syntax_error(kj_parser *p, kj_span at, const char *unexpected, const cha
 
 /* The file gives the name to something: it is no keyword that was misspelled. */
 void kj_declares(kj_parser *p, const char *name, kj_span span);
+/* continued.c: does an operator end the line whose end is met, and the next one go on with its operand? (Reported.) */
+bool kj_line_goes_on(kj_parser *p);
+#define GOES_ON "a statement goes on over a line end only inside ( ) or [ ]"
+
+/* i := grid(1), of a name that nothing declares before (reported); false: it is none. */
+bool kj_habit_walrus(kj_parser *p, kj_span at);
+/* local.array(4, f32) tmp */
+void kj_habit_array(kj_parser *p, kj_message *m, kj_span name);
 /* assert (a == b).all() of Python, where more follows its parentheses; false: it is none. */
 bool kj_habit_statement_word(kj_parser *p, const kj_expr *e, kj_span span);
 /* For a statement without effect that begins there: is its first word a keyword misspelled? */

@@ -57,6 +57,7 @@ static const struct word {
     {"goto", "loops have break and continue, functions return", false},
     {"del", "an array is freed with the block that declares it", false},
     {"pub", "all functions can be called everywhere: leave the word out", false},
+    {"device", "kernels call functions as they are: leave the word out", false},
     {"inline", "functions are inlined always: leave the word out", false},
     {"__forceinline__", "functions are inlined always: leave the word out", false},
     {"__host__", FUNCTIONS, false},

@@ -25,7 +25,7 @@ static void index_count_error(kj_sema *s, const kj_expr *e, const kj_tarray *a, 
     const kj_expr *first = e->kind == KJ_E_INDEX ? e->u.index.args : NULL;
     if (a->ndim == 1 && n == 2 && first && (kj_is_new_axis(first) || kj_is_new_axis(first->next)))
         kj_write(s->diag, m, e->span, "%s.reshape(%s)",
-                 kj_operand_text(s, e->u.index.base->span, "a"),
+                 kj_operand_text(s, e->u.index.base->span, "..."),
                  kj_is_new_axis(first) ? "1, -1" : "-1, 1");
     else if (n < a->ndim)
         kj_hint(s->diag, m, "fewer indices make a view, and an element is needed here");

@@ -53,10 +53,10 @@ static void hint_part(kj_sema *s, kj_message *m, const kj_expr *element, const k
     const kj_expr *first = element->u.index.args, *last = first;
     while (last->next)
         last = last->next;
-    const char *at = kj_source_text(s, (kj_span){first->span.begin, last->span.end}, "i");
+    const char *at = kj_source_text(s, (kj_span){first->span.begin, last->span.end}, "...");
     kj_hint(s->diag, m,
             first->next ? "name a field: %s(%s.%s, (%s)%s)" : "name a field: %s(%s.%s, %s%s)",
-            kj_builtins[id].name, kj_operand_text(s, element->u.index.base->span, "a"),
+            kj_builtins[id].name, kj_operand_text(s, element->u.index.base->span, "..."),
             of->fields[0].name, at, strncmp(kj_builtins[id].name, "ld", 2) == 0 ? "" : ", ...");
 }
 

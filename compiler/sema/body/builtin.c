@@ -206,8 +206,7 @@ static kj_operand array_call(kj_sema *s, const kj_expr *e, const char *name)
 {
     const char *call = kj_arena_printf(s->diag->arena, "%s(...)", name);
     return refuse_call(s, e, "an array is made by its own declaration",
-                       kj_arena_printf(s->diag->arena,
-                                       "write let a = %s, in a statement of its own",
+                       kj_arena_printf(s->diag->arena, "let NAME = %s is a statement of its own",
                                        kj_source_text(s, e->span, call)));
 }
 
@@ -295,13 +294,13 @@ static kj_operand conversion(kj_sema *s, const kj_expr *e, kj_dtype to)
                           kj_type_name(to), kj_describe(s, &v));
         if (v.kind == KJ_V_ARRAY)
             kj_hint(s->diag, m, "convert an element: %s(%s[i])", kj_type_name(to),
-                    kj_source_text(s, v.span, "a"));
+                    kj_source_text(s, v.span, "..."));
         if (kj_is_aggregate(&v) && v.u.tuple.of->kind == KJ_VECTOR && kj_vector_of(to, v.u.tuple.n))
             kj_hint(s->diag, m, "of a vector: %s(%s)", kj_vector_of(to, v.u.tuple.n)->name,
-                    kj_source_text(s, v.span, "v"));
+                    kj_source_text(s, v.span, "..."));
         if (kj_is_complex(&v))
             kj_hint(s->diag, m, "convert a part: %s(%s.real)", kj_type_name(to),
-                    kj_source_text(s, v.span, "z"));
+                    kj_source_text(s, v.span, "..."));
     }
     return kj_no_value(e->span);
 }
@@ -507,11 +506,11 @@ kj_operand kj_call_expr(kj_sema *s, const kj_expr *e, kj_dtype want)
     const kj_expr *first = e->u.call.args, *last = first;
     while (last && last->next)
         last = last->next;
-    const char *text = kj_source_text(s, e->u.call.callee->span, "a");
+    const char *text = kj_source_text(s, e->u.call.callee->span, "...");
     if (!first)
         kj_write(s->diag, m, e->span, "%s", text);
     else if (first && (callee.kind == KJ_V_ARRAY || callee.kind == KJ_V_TUPLE))
         kj_write(s->diag, m, e->span, "%s[%s]", text,
-                 kj_source_text(s, (kj_span){first->span.begin, last->span.end}, "i"));
+                 kj_source_text(s, (kj_span){first->span.begin, last->span.end}, "..."));
     return kj_no_value(e->span);
 }

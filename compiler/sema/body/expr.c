@@ -127,8 +127,8 @@ static void refuse_chain(kj_sema *s, const kj_expr *e, const kj_operand *given)
     int n = e->u.chain.nops;
     for (int i = 0; i < n && n <= HINTED; i++, a = a->next) {
         const char *one = kj_arena_printf(
-            s->diag->arena, "%s %s %s", kj_operand_text(s, a->span, "a"),
-            kj_ops[e->u.chain.ops[i]].spelling, kj_operand_text(s, a->next->span, "b"));
+            s->diag->arena, "%s %s %s", kj_operand_text(s, a->span, "..."),
+            kj_ops[e->u.chain.ops[i]].spelling, kj_operand_text(s, a->next->span, "..."));
         if (given[i].kind == KJ_V_TUPLE)
             one = kj_arena_printf(s->diag->arena, "%s(%s)",
                                   e->u.chain.ops[i] == KJ_OP_NE ? "any" : "all", one);
@@ -203,8 +203,8 @@ static void hint_items(kj_sema *s, kj_message *m, const kj_expr *e)
     no = no->u.list.items;
     for (; yes; yes = yes->next, no = no->next)
         text = kj_arena_printf(s->diag->arena, "%s%s%s if %s else %s", text, *text ? ", " : "",
-                               kj_operand_text(s, yes->span, "a"), test,
-                               kj_operand_text(s, no->span, "b"));
+                               kj_operand_text(s, yes->span, "..."), test,
+                               kj_operand_text(s, no->span, "..."));
     kj_hint(s->diag, m, "write (%s)", text);
 }
 
@@ -335,6 +335,18 @@ static kj_operand member_place(kj_sema *s, const kj_expr *e)
     return kj_member_of(s, e, kj_place_expr(s, base));
 }
 
+/* for o in [16, 8, 4] */
+static kj_operand refuse_list_loop(kj_sema *s, const kj_expr *e)
+{
+    kj_message *m =
+        kj_sema_error(s, e->span, KJ_RULE_NOT_A_VALUE, "a kernel's loop runs over no list");
+    const char *text = s->diag->source->text + e->span.begin;
+    int n = (int)(e->span.end - e->span.begin);
+    if (n > 2 && e->u.list.items && e->u.list.items->next && text[0] == '[' && text[n - 1] == ']')
+        kj_write(s->diag, m, e->span, "(%.*s)", n - 2, text + 1);
+    return kj_no_value(e->span);
+}
+
 static kj_operand expr(kj_sema *s, const kj_expr *e, kj_dtype want)
 {
     switch (e->kind) {
@@ -363,6 +375,8 @@ static kj_operand expr(kj_sema *s, const kj_expr *e, kj_dtype want)
     case KJ_E_MEMBER: return kj_place_value(s, member_place(s, e));
     case KJ_E_TUPLE: return tuple_expr(s, e);
     case KJ_E_LIST:
+        if (s->iterates == e)
+            return refuse_list_loop(s, e);
         return refuse(s, e, "a list stands only in a const array or the run block",
                       "declare const W: f32[] = [...] at the top, or use local.array(n, f32)");
     }

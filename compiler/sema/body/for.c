@@ -21,7 +21,7 @@ static bool check_step(kj_sema *s, const kj_operand *v)
     kj_message *m = kj_sema_error(s, v[2].span, KJ_RULE_CONSTANT_RANGE, "a range of %s counts up",
                                   kj_type_name(type));
     kj_hint(s->diag, m, "convert its bounds: i64(%s)",
-            kj_source_text(s, v[v[0].kind != KJ_V_SCALAR].span, "n"));
+            kj_source_text(s, v[v[0].kind != KJ_V_SCALAR].span, "..."));
     return false;
 }
 
@@ -88,7 +88,7 @@ static bool refuse_iterated(kj_sema *s, const kj_expr *e, const kj_operand *v)
                                   "a for loop runs over range(...), an array or a tuple, not %s",
                                   kj_describe(s, v));
     if (v->kind == KJ_V_SCALAR || v->kind == KJ_V_LITERAL)
-        kj_hint(s->diag, m, "write for i in range(%s)", kj_source_text(s, e->span, "n"));
+        kj_hint(s->diag, m, "write for i in range(%s)", kj_source_text(s, e->span, "..."));
     if (v->kind == KJ_V_SCALAR || v->kind == KJ_V_LITERAL)
         kj_fix(s->diag, m, e->span, "range(%s)", kj_source_text(s, e->span, "..."));
     return false;
@@ -96,7 +96,9 @@ static bool refuse_iterated(kj_sema *s, const kj_expr *e, const kj_operand *v)
 
 static bool take_one(kj_sema *s, const kj_expr *e, each_loop *each)
 {
+    s->iterates = e;
     kj_operand v = kj_expr_untyped(s, e, KJ_VOID);
+    s->iterates = NULL;
     const kj_aggregate *of = v.kind == KJ_V_TUPLE ? v.u.tuple.of : NULL;
     bool tuple = v.kind == KJ_V_TUPLE && (!of || (kj_is_fixed(of) && of->ndim == 1));
     if (v.kind != KJ_V_ARRAY && !tuple)
@@ -152,7 +154,7 @@ static void refuse_names(kj_sema *s, const kj_stmt *st, int values, int names)
                                   names == 1 ? "" : "s");
     if (values == 1 && names == 2)
         kj_hint(s->diag, m, "write enumerate(%s) for numbers and elements",
-                kj_source_text(s, st->u.for_.iter->span, "a"));
+                kj_source_text(s, st->u.for_.iter->span, "..."));
 }
 
 static bool each_of(kj_sema *s, const kj_stmt *st, each_loop *each)

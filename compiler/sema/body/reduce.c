@@ -236,8 +236,8 @@ static void refuse_axis(kj_sema *s, const kj_expr *call, kj_builtin id, const kj
                                       "'%s' is of views, not of %s", name, kj_describe(s, &v));
         const kj_expr *first = axis; /* x.max(1.0) of Rust */
         if (!first->next && (id == KJ_BI_MIN || id == KJ_BI_MAX))
-            kj_write(s->diag, m, call->span, "%s(%s, %s)", name, kj_source_text(s, base->span, "a"),
-                     kj_source_text(s, first->span, "b"));
+            kj_write(s->diag, m, call->span, "%s(%s, %s)", name,
+                     kj_source_text(s, base->span, "..."), kj_source_text(s, first->span, "..."));
         return;
     }
     kj_message *m =
@@ -246,7 +246,7 @@ static void refuse_axis(kj_sema *s, const kj_expr *call, kj_builtin id, const kj
     int ndim = each.arrays->v.u.array->ndim;
     bool named = base->kind == KJ_E_NAME || base->kind == KJ_E_INDEX;
     bool first = axis->kind == KJ_E_INT && axis->u.integer == 0;
-    const char *view = kj_source_text(s, base->span, "a");
+    const char *view = kj_source_text(s, base->span, "...");
     if (ndim == 1)
         kj_write(s->diag, m, call->span, "%s(%s)", name, view);
     else if (named && ndim == 2 && first)

@@ -69,8 +69,8 @@ static bool check_shape_form(kj_sema *s, const kj_expr *call, const char *name)
         second->kind != KJ_E_INT)
         return true;
     m = kj_sema_error(s, call->span, KJ_RULE_ARGUMENT_COUNT, "a shape of several axes is a tuple");
-    kj_hint(s->diag, m, "write %s((%s, %s), f32)", name, kj_source_text(s, first->span, "n"),
-            kj_source_text(s, second->span, "m"));
+    kj_hint(s->diag, m, "write %s((%s, %s), f32)", name, kj_source_text(s, first->span, "..."),
+            kj_source_text(s, second->span, "..."));
     return false;
 }
 

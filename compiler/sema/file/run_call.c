@@ -202,20 +202,34 @@ static bool is_field(const kj_sema *s, const char *name, kj_near *near)
 static const struct {
     const char *name, *hint;
 } methods[] = {
-    {"copy_from_host", "d.copy_to_device(h) copies h into d"},
-    {"copy", "write copy(a)"},
-    {"flatten", "write copy(a.ravel())"},
-    {"item", "write a[0]"},
-    {"fill", "write a[:] = x"},
+    {"copy_from_host", "@.copy_to_device(h) copies h into it"},
+    {"copy", "write copy(@)"},
+    {"flatten", "write copy(@.ravel())"},
+    {"item", "write @[0]"},
+    {"fill", "write @[:] = ..."},
     {"dot", "write a @ b"},
-    {"sync", "write s.synchronize()"},
-    {"wait", "write s.synchronize()"},
-    {"std", "write sqrt(((a - a.mean()) ** 2).mean())"},
-    {"abs", "write abs(a)"},
-    {"prod", "reduce(f, a, 1.0) joins all elements by a function: fn f(x: f32, y: f32) -> f32 { "
+    {"sync", "write @.synchronize()"},
+    {"wait", "write @.synchronize()"},
+    {"std", "write sqrt(((@ - @.mean()) ** 2).mean())"},
+    {"abs", "write abs(@)"},
+    {"prod", "reduce(f, @, 1.0) joins all elements by a function: fn f(x: f32, y: f32) -> f32 { "
              "return x * y }"},
-    {"transpose", "write a.T"},
+    {"transpose", "write @.T"},
+    {"var", "write ((@ - @.mean()) ** 2).mean()"},
+    {"elapsed_time", "elapsed(@, ...) gives the milliseconds from one event to another"},
+    {"format", "values stand within a text so: f\"{x} and {y:8.3f}\""},
 };
+
+/* e1.elapsed_time(e2) */
+static void fix_elapsed(kj_sema *s, kj_message *m, const kj_expr *e)
+{
+    const char *text = s->diag->source->text, *given = text + e->span.end;
+    size_t n = strcspn(given, ")\n");
+    if (*given == '(' && given[n] == ')')
+        kj_write(s->diag, m, (kj_span){e->span.begin, e->span.end + (uint32_t)n + 1},
+                 "elapsed(%s, %.*s)", kj_source_text(s, e->u.member.base->span, "..."), (int)n - 1,
+                 given + 1);
+}
 
 static void unknown_member(kj_sema *s, const kj_expr *e)
 {
@@ -230,8 +244,12 @@ static void unknown_member(kj_sema *s, const kj_expr *e)
                                   "no value has a member '%s'", name);
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
         if (strcmp(methods[i].name, name) == 0) {
-            kj_hint(s->diag, m, "%s", methods[i].hint);
-            if (strstr(methods[i].hint, "s.synchronize()"))
+            kj_hint(s->diag, m, "%s",
+                    strcmp(name, "dot") == 0 ? methods[i].hint
+                                             : kj_hint_of(s, methods[i].hint, e->u.member.base));
+            if (strcmp(name, "elapsed_time") == 0)
+                fix_elapsed(s, m, e);
+            if (strstr(methods[i].hint, ".synchronize()"))
                 kj_fix(s->diag, m, e->u.member.name_span, "synchronize");
             return;
         }
@@ -286,6 +304,8 @@ static void hint_member(kj_sema *s, kj_message *m, const char *name)
         {"assert_allclose", "write assert_close(a, b)"},
         {"allclose", "write assert_close(a, b)"},
         {"dot", "write a @ b"},
+        {"event_elapsed_time", "write elapsed(from, to)"},
+        {"synchronize", "write synchronize()"},
         {"normal", "it takes shape, type and seed: random.normal((3, 4), f32, seed=1)"},
         {"uniform", "it takes shape, type and seed: random.uniform((3, 4), f32, seed=1)"},
         {"seed", "the seed is an argument: random.uniform(n, f32, seed=1)"},
@@ -335,7 +355,10 @@ void kj_sema_run_member(kj_sema *s, const kj_expr *e)
     else if (kj_run_builtins[i].signature[0] != '\0') {
         kj_message *m =
             kj_sema_error(s, e->span, KJ_RULE_CALL, "'%s' is a method", e->u.member.name);
-        kj_hint(s->diag, m, "call it: .%s%s", e->u.member.name, kj_run_builtins[i].signature);
+        kj_hint(s->diag, m, "call it: .%s%s%s", e->u.member.name, kj_run_builtins[i].signature,
+                is_field(s, e->u.member.name, NULL)
+                    ? "; a record's field of that name is read in kernels, p[i].sum"
+                    : "");
     }
 }
 

@@ -243,8 +243,8 @@ static bool may_be_type(kj_sema *s, const kj_expr *e)
     const kj_symbol *sym = kj_scope_named(s->scope, e->kind == KJ_E_CALL ? e->u.call.callee : e);
     if (e->kind == KJ_E_CALL)
         return !sym || (sym->kind != KJ_SYM_TYPE && sym->kind != KJ_SYM_BUILTIN);
-    if (e->kind == KJ_E_NAME)
-        return sym && sym->kind == KJ_SYM_VALUE && !sym->known;
+    if (e->kind == KJ_E_NAME) /* one that is not declared was told */
+        return !sym || (sym->kind == KJ_SYM_VALUE && !sym->known);
     return e->kind == KJ_E_MEMBER || e->kind == KJ_E_INDEX || e->kind == KJ_E_COND;
 }
 

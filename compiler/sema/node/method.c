@@ -56,7 +56,7 @@ static bool hint_astype(kj_sema *s, kj_message *m, const kj_expr *e)
         kj_hint(s->diag, m, "a conversion is written as f64(a)");
     else
         kj_write(s->diag, m, (kj_span){e->span.begin, end + 1}, "%s(%s)", type,
-                 kj_source_text(s, e->u.member.base->span, "x"));
+                 kj_source_text(s, e->u.member.base->span, "..."));
     return true;
 }
 
@@ -73,10 +73,34 @@ static bool hint_function(kj_sema *s, kj_message *m, const kj_expr *e)
         if (strcmp(b->name, name) != 0 || !one || !here || end == e->span.end)
             continue;
         kj_write(s->diag, m, (kj_span){e->span.begin, end}, "%s(%s)", name,
-                 kj_source_text(s, e->u.member.base->span, "x"));
+                 kj_source_text(s, e->u.member.base->span, "..."));
         return true;
     }
     return false;
+}
+
+const char *kj_hint_of(kj_sema *s, const char *hint, const kj_expr *e)
+{
+    const char *own = kj_operand_text(s, e->span, "..."), *text = "";
+    for (const char *at; (at = strchr(hint, '@')); hint = at + 1)
+        text = kj_arena_printf(s->diag->arena, "%s%.*s%s", text, (int)(at - hint), hint, own);
+    return kj_arena_printf(s->diag->arena, "%s%s", text, hint);
+}
+
+/* n.powi(2), x.pow(y) */
+static bool hint_pow(kj_sema *s, kj_message *m, const kj_expr *e)
+{
+    const char *name = e->u.member.name, *text = s->diag->source->text;
+    if (strcmp(name, "pow") != 0 && strcmp(name, "powi") != 0 && strcmp(name, "powf") != 0)
+        return false;
+    uint32_t end = text[e->span.end] == '(' ? argument_end(s->diag->source, e->span.end + 1) : 0;
+    kj_span given = {e->span.end + 1, end};
+    if (!end || text[end] != ')' || end == e->span.end + 1)
+        return false;
+    /* in parentheses, as it stands within products */
+    kj_write(s->diag, m, (kj_span){e->span.begin, end + 1}, "(%s ** %s)",
+             kj_operand_text(s, e->u.member.base->span, "..."), kj_operand_text(s, given, "..."));
+    return true;
 }
 
 bool kj_hint_method(kj_sema *s, kj_message *m, const kj_expr *e)
@@ -99,18 +123,20 @@ bool kj_hint_method(kj_sema *s, kj_message *m, const kj_expr *e)
          "an array keeps its size; let i = atomic.add(count, 0, 1) gives each thread a place in it",
          false},
         {"std",
-         "a deviation is made of sums: a run block does it, sqrt(((a - a.mean()) ** 2).mean())",
+         "a deviation is made of sums: a run block does it, sqrt(((@ - @.mean()) ** 2).mean())",
          false},
-        {"transpose", "write a.T", false},
-        {"fill", "a loop sets elements; a run block does it: a[:] = x", false},
-        {"copy", "elements are copied by a loop, or all of a view, b[:] = a", false},
-        {"iter", "a loop runs over all elements: for v in x { ... }", true},
-        {"iter", "a loop runs over all elements: for v in x { ... }", false},
-        {"tolist", "a loop runs over all elements: for v in x { ... }", true},
-        {"to", "to_device(a) is a copy on the device, f64(a) one of another type", true},
-        {"cuda", "to_device(a) is a copy on the device", true},
-        {"cpu", "d.copy_to_host() is a copy on the host", true},
-        {"numpy", "d.copy_to_host() is a copy on the host", true},
+        {"var", "a variance is made of sums: a run block does it, ((@ - @.mean()) ** 2).mean()",
+         false},
+        {"transpose", "write @.T", false},
+        {"fill", "a loop sets elements; a run block does it: @[:] = ...", false},
+        {"copy", "elements are copied by a loop, or all of a view, b[:] = @", false},
+        {"iter", "a loop runs over all elements: for v in @ { ... }", true},
+        {"iter", "a loop runs over all elements: for v in @ { ... }", false},
+        {"tolist", "a loop runs over all elements: for v in @ { ... }", true},
+        {"to", "to_device(@) is a copy on the device, f64(@) one of another type", true},
+        {"cuda", "to_device(@) is a copy on the device", true},
+        {"cpu", "@.copy_to_host() is a copy on the host", true},
+        {"numpy", "@.copy_to_host() is a copy on the host", true},
         {"unwrap", "there are no options: a value is there", true},
         {"unwrap", "there are no options: a value is there", false},
     };
@@ -120,7 +146,7 @@ bool kj_hint_method(kj_sema *s, kj_message *m, const kj_expr *e)
         if (strcmp(sizes[i], name) == 0) {
             if (s->in_run) { /* of lists too */
                 kj_write(s->diag, m, (kj_span){e->span.begin, empty_call_end(source, e->span.end)},
-                         "len(%s)", kj_source_text(s, e->u.member.base->span, "x"));
+                         "len(%s)", kj_source_text(s, e->u.member.base->span, "..."));
                 return true;
             }
             kj_span all = {e->u.member.name_span.begin, empty_call_end(source, e->span.end)};
@@ -129,10 +155,10 @@ bool kj_hint_method(kj_sema *s, kj_message *m, const kj_expr *e)
         }
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(others[i].name, name) == 0 && others[i].run_only == s->in_run) {
-            kj_hint(s->diag, m, "%s", others[i].hint);
+            kj_hint(s->diag, m, "%s", kj_hint_of(s, others[i].hint, e->u.member.base));
             return true;
         }
-    return hint_astype(s, m, e) || hint_function(s, m, e);
+    return hint_pow(s, m, e) || hint_astype(s, m, e) || hint_function(s, m, e);
 }
 
 bool kj_hint_part(kj_sema *s, kj_message *m, const kj_aggregate *of, const kj_expr *e)
@@ -184,7 +210,7 @@ void kj_hint_power(kj_sema *s, kj_message *m, kj_op op, kj_span a, kj_span b)
     kj_span sign = op == KJ_OP_XOR ? kj_between(s, a, b, "^") : (kj_span){1, 0};
     if (sign.end <= sign.begin)
         return;
-    kj_hint(s->diag, m, "a power is written %s ** %s", kj_source_text(s, a, "a"),
-            kj_source_text(s, b, "b"));
+    kj_hint(s->diag, m, "a power is written %s ** %s", kj_source_text(s, a, "..."),
+            kj_source_text(s, b, "..."));
     kj_fix(s->diag, m, sign, "**");
 }

@@ -195,6 +195,7 @@ struct kj_sema {
     bool too_big;
     kj_dtype
         meant; /* the type of float or integer that what operators compute is for; KJ_VOID: not known */
+    const kj_expr *iterates; /* what the loop is over whose header is looked at; or NULL */
     bool lost;               /* what runs has an expression without a value: there is an error */
     bool in_run;             /* the run block, or a function of run blocks, is being checked */
     bool in_run_function;    /* such a function */
@@ -295,6 +296,8 @@ bool kj_hint_method(kj_sema *s, kj_message *m, const kj_expr *e);
 /* The same of the fields of complex numbers and vectors: z.conjugate(), v.xy. */
 bool kj_hint_part(kj_sema *s, kj_message *m, const kj_aggregate *of, const kj_expr *e);
 void kj_hint_power(kj_sema *s, kj_message *m, kj_op op, kj_span a, kj_span b); /* x ^ 2 */
+/* A hint with the text of an expression in the place of each @ in it. */
+const char *kj_hint_of(kj_sema *s, const char *hint, const kj_expr *e);
 /* Of where(c, a, b) in a kernel, whose name stands there. */
 bool kj_hint_where(kj_sema *s, kj_message *m, kj_span name);
 /* The fix of a name, the message's place, from the words of its hint, where they are a name and no more:

@@ -302,12 +302,32 @@ static bool hint_comment(kj_sema *s, kj_message *m)
     return divides;
 }
 
+/* #define N 32, which is a comment. */
+static bool hint_define(kj_sema *s, kj_message *m, const char *name)
+{
+    const char *text = s->diag->source->text,
+               *what = kj_arena_printf(s->diag->arena, "#define %s ", name);
+    const char *at = strstr(text, what);
+    if (!at || strlen(name) > 100)
+        return false;
+    at += strlen(what);
+    at += strspn(at, " \t");
+    size_t n = strcspn(at, "\r\n/#");
+    while (n > 0 && at[n - 1] == ' ')
+        n--;
+    kj_hint(s->diag, m, "'#' begins a comment: write const %s = %.*s in a line of its own", name,
+            n < 40 ? (int)n : 3, n < 40 ? at : "...");
+    return true;
+}
+
 void kj_undeclared(kj_sema *s, const char *name, kj_span span)
 {
     if (was_told(s, name, span))
         return;
     kj_message *m = kj_sema_error(s, span, KJ_RULE_UNDECLARED, "'%s' is not declared", name);
     if (!kj_is_shown(s->diag, m) || hint_comment(s, m))
+        return;
+    if (hint_define(s, m, name))
         return;
     bool value = !s->in_run && s->diag->source->text[span.end] != '(' && kj_is_type_elsewhere(name);
     /* a variable whose name is misspelled, rather than another language's function */

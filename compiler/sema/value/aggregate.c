@@ -300,7 +300,7 @@ static const char *items_text(kj_sema *s, const kj_operand *v)
         bool here = at.begin >= v->span.begin && at.end <= v->span.end && v->u.tuple.n > 1;
         const char *item =
             here ? kj_source_text(s, at, "...")
-                 : kj_arena_printf(s->diag->arena, "%s[%d]", kj_operand_text(s, v->span, "t"), i);
+                 : kj_arena_printf(s->diag->arena, "%s[%d]", kj_operand_text(s, v->span, "..."), i);
         text = kj_arena_printf(s->diag->arena, "%s%s%s", text, *text ? ", " : "", item);
     }
     return text;

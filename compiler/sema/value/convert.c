@@ -132,7 +132,7 @@ kj_texpr *kj_coerce(kj_sema *s, kj_operand v, kj_dtype to, const char *what)
                     root->ndim == 1 ? "index" : "indices");
         if (kj_is_complex(&v))
             kj_hint(s->diag, m, "write abs(%s), or its .real or .imag",
-                    kj_source_text(s, v.span, "z"));
+                    kj_source_text(s, v.span, "..."));
         return NULL;
     }
     if (!kj_converts(v.u.scalar.e->type, to)) {

@@ -103,13 +103,13 @@ static kj_operand refuse_division(kj_sema *s, kj_operand a, kj_operand b, kj_spa
 {
     kj_message *m = kj_sema_error(s, span, KJ_RULE_INTEGER_DIVISION,
                                   "'/' divides floats, and both sides are integers");
-    const char *dividend = kj_source_text(s, a.span, "a"),
-               *divisor = kj_operand_text(s, b.span, "b");
+    const char *dividend = kj_source_text(s, a.span, "..."),
+               *divisor = kj_operand_text(s, b.span, "...");
     bool plain = strspn(dividend, "0123456789") == strlen(dividend);
     kj_hint(s->diag, m, "write %s // %s for the integer quotient, or %s%s / %s",
-            kj_operand_text(s, a.span, "a"), divisor,
+            kj_operand_text(s, a.span, "..."), divisor,
             plain ? dividend
-                  : kj_arena_printf(s->diag->arena, "1.0 * %s", kj_operand_text(s, a.span, "a")),
+                  : kj_arena_printf(s->diag->arena, "1.0 * %s", kj_operand_text(s, a.span, "...")),
             plain ? ".0" : "", divisor);
     if (kj_is_int(s->meant))
         kj_fix(s->diag, m, kj_between(s, a.span, b.span, "/"), "//");

@@ -17,13 +17,19 @@ static void hint_element(kj_sema *s, kj_message *m, const kj_tarray *a, const ch
                 a->ndim == 1 ? "i" : "i, ...");
 }
 
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), len = strlen(end);
+    return n > len && strcmp(text + n - len, end) == 0;
+}
+
 bool kj_no_number(kj_sema *s, const kj_operand *v, const char *what)
 {
     if (v->kind == KJ_V_ERROR)
         return true;
     if (kj_is_untyped(v) || (v->kind == KJ_V_SCALAR && v->u.scalar.e->type != KJ_BOOL))
         return false;
-    const char *text = kj_source_text(s, v->span, "x");
+    const char *text = kj_source_text(s, v->span, "...");
     kj_message *m = kj_sema_error(s, v->span, KJ_RULE_NOT_A_NUMBER,
                                   "%s works on numbers, not on %s", what, kj_describe(s, v));
     const char *bindings = s->frame ? s->frame->bindings : NULL;
@@ -31,8 +37,10 @@ bool kj_no_number(kj_sema *s, const kj_operand *v, const char *what)
         kj_hint(s->diag, m, "without a bound a type may be bool: write <T: number>");
     else if (v->kind == KJ_V_SCALAR)
         kj_hint(s->diag, m, "write i32(%s) for 0 or 1", text);
+    else if (v->kind == KJ_V_TUPLE && ends_with(text, ".shape"))
+        kj_write(s->diag, m, v->span, "%s[0]", text);
     else if (v->kind == KJ_V_ARRAY)
-        hint_element(s, m, v->u.array, kj_operand_text(s, v->span, "x"));
+        hint_element(s, m, v->u.array, kj_operand_text(s, v->span, "..."));
     if (v->kind == KJ_V_SCALAR && !(bindings && strstr(bindings, "= bool")))
         kj_fix(s->diag, m, v->span, "i32(%s)", kj_source_text(s, v->span, "..."));
     return true;
@@ -220,10 +228,43 @@ static kj_operand refuse_quotient(kj_sema *s, const kj_operand *v, kj_span span)
     return kj_no_value(span);
 }
 
+static bool is_bool(const kj_operand *v)
+{
+    return v->kind == KJ_V_SCALAR && v->u.scalar.e->type == KJ_BOOL;
+}
+
+/* x > 0 & c: in C the comparison is first, here `&` is. (Reported.) */
+static bool joins_comparison(kj_sema *s, kj_op op, const kj_operand *v, kj_span span)
+{
+    const char *text = s->diag->source->text;
+    uint32_t before = span.begin, after = span.end;
+    if ((op != KJ_OP_AND && op != KJ_OP_OR) || is_bool(&v[0]) == is_bool(&v[1]))
+        return false;
+    while (before > 0 && text[before - 1] == ' ')
+        before--;
+    while (text[after] == ' ')
+        after++;
+    const char *next = text + after;
+    bool behind = before > 1 && (text[before - 1] == '=' ? strchr("=!<>", text[before - 2]) != NULL
+                                                         : strchr("<>", text[before - 1]) != NULL);
+    bool compares = behind || *next == '<' || *next == '>' ||
+                    ((*next == '=' || *next == '!') && next[1] == '=');
+    const char *sign = kj_ops[op].spelling;
+    if (!compares)
+        return false;
+    kj_hint(s->diag,
+            kj_sema_error(s, span, KJ_RULE_NOT_A_NUMBER,
+                          "'%s' comes before comparisons, and has a number and a bool here", sign),
+            "write '%s' between comparisons, or each in parentheses: (x > 0) %s (y > 0)",
+            op == KJ_OP_AND ? "and" : "or", sign);
+    return true;
+}
+
 static kj_operand arithmetic(kj_sema *s, kj_op op, kj_operand *v, kj_span span)
 {
     const char *what = kj_arena_printf(s->diag->arena, "'%s'", kj_ops[op].spelling);
-    if (kj_no_number(s, &v[0], what) || kj_no_number(s, &v[1], what))
+    if (joins_comparison(s, op, v, span) || kj_no_number(s, &v[0], what) ||
+        kj_no_number(s, &v[1], what))
         return kj_no_value(span);
     bool open = v[0].open || v[1].open;
     if (!kj_unify(s, v, 2, KJ_VOID, span, what))
@@ -349,11 +390,6 @@ static kj_operand shift(kj_sema *s, kj_op op, kj_operand *v, kj_span span)
         return kj_no_value(span);
     kj_texpr *a = v[0].u.scalar.e;
     return kj_scalar(kj_te_binary(s, op, a, shift_count(s, &v[1], a->type), span));
-}
-
-static bool is_bool(const kj_operand *v)
-{
-    return v->kind == KJ_V_SCALAR && v->u.scalar.e->type == KJ_BOOL;
 }
 
 /* With what one item's comparison gives, a bool or, of values of several parts, a bool a part: `all` so far,
