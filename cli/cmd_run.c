@@ -36,6 +36,15 @@ static int exit_code(kjit_status status)
     }
 }
 
+static void show_failure(const options *o, const char *text)
+{
+    fflush(stdout);
+    if (o->json)
+        fprintf(stderr, "%s\n", text);
+    else
+        show_messages(text);
+}
+
 static int run_module(kjit_context *ctx, const options *o, kjit_module *mod)
 {
     kjit_run_options run = {
@@ -49,6 +58,7 @@ static int run_module(kjit_context *ctx, const options *o, kjit_module *mod)
         .report = write_report,
         .interrupted = stop_running,
         .user = o->output,
+        .json = o->json,
     };
     trace *traced = o->trace ? begin_trace(ctx, o->trace) : NULL;
     if (o->trace && !traced)
@@ -62,7 +72,7 @@ static int run_module(kjit_context *ctx, const options *o, kjit_module *mod)
     bool unread =
         status == KJIT_INTERRUPTED && o->output->failed; /* main has the last word on that */
     if (status != KJIT_OK && !unread)
-        show_messages(kjit_last_error(ctx));
+        show_failure(o, kjit_last_error(ctx));
     if (status == KJIT_OK && !written)
         return EXIT_FAILED;
     return kjit_module_has_run(mod) ? exit_code(status) : EXIT_USAGE;

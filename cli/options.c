@@ -385,7 +385,7 @@ static const option table[] = {
     {"--math", "builtin|libdevice", IN_RUN | IN_BUILD | IN_INFO | IN_CACHE, set_math,
      "libdevice: a GPU's functions are the CUDA toolkit's"},
     {"--diagnostics", "text|json", IN_RUN | IN_CHECK | IN_BUILD | IN_INFO, set_diagnostics,
-     "how errors in the source are shown; json: an object a line"},
+     "how errors and warnings are shown; json: an object a line"},
     {"--warn", "LIST", IN_RUN | IN_CHECK | IN_BUILD | IN_INFO | IN_CACHE, set_warn,
      "or -W: off, error, or warnings by name: no-shadowed,no-unused-value"},
     {"-W", "LIST", IN_RUN | IN_CHECK | IN_BUILD | IN_INFO | IN_CACHE, set_warn, NULL},

@@ -439,7 +439,9 @@ KJIT_API kjit_status kjit_module_load(kjit_context *ctx, const char *path,
                                       const kjit_compile_options *options, kjit_module **out);
 KJIT_API void kjit_module_free(kjit_module *mod);
 
-/* All diagnostics as the text a terminal shows, or one JSON object a line; owned by the module. */
+/* All diagnostics as the text a terminal shows, or one JSON object a line; owned by the module. An object
+ * has file, line, column, endLine, endColumn, severity ("error", "warning"), code and message; where there
+ * is one, hint, fix (a range and its text) and note (a file, a range and its message). */
 KJIT_API const char *kjit_module_log(kjit_module *mod);
 KJIT_API const char *kjit_module_log_json(kjit_module *mod);
 /* Returns how many there are and fills at most `max`, in the order of their places; the texts are the
@@ -1245,6 +1247,9 @@ typedef struct kjit_run_options {
     /* Asked between statements; non-zero ends with KJIT_INTERRUPTED. */
     int (*interrupted)(void *user);
     void *user;
+    /* 1: a failure's kjit_last_error is JSON, as kjit_module_log_json's, an object a line: the failure, then
+     * notes (of severity "note": who launched, who called). One of no place has no line. */
+    int json;
 } kjit_run_options;
 
 /* Runs the module's run block. Failures are located: kjit_last_error has "file:line:col: error:

@@ -135,6 +135,16 @@ kj_source_part kj_source_at(const kj_source *s,
 const char *kj_diag_text(const kj_diag *d);
 const char *kj_diag_json(const kj_diag *d);
 
+/* Both, the text without a line end, for kj_fail_lines (core/core.h), which takes them apart at this character: texts
+ * of failures have no controls. */
+enum { KJ_TOLD_AS_JSON = 0x1e };
+struct kj_text;
+const char *kj_diag_told(const kj_diag *d);
+/* A message as JSON, but for the } and the line end: what else there is of it goes before those. `at` NULL: it is of
+ * no place in the file. */
+void kj_json_begin(struct kj_text *t, const kj_source *s, const kj_span *at, const char *severity,
+                   kj_rule rule, const char *message, const char *hint);
+
 /* The name nearest to `name` among those offered one by one, in `best`: NULL when none is near
  * enough to suggest. Names that are offered are borrowed. */
 typedef struct kj_near {

@@ -262,6 +262,24 @@ static void put_field(kj_text *t, const char *name, const char *text)
     put_string(t, text);
 }
 
+void kj_json_begin(kj_text *t, const kj_source *s, const kj_span *at, const char *severity,
+                   kj_rule rule, const char *message, const char *hint)
+{
+    kj_text_printf(t, "{");
+    if (at) {
+        put_file(t, s, *at);
+        put_range(t, s, *at);
+    } else {
+        kj_text_printf(t, "\"file\":");
+        put_string(t, s->name);
+    }
+    put_field(t, "severity", severity);
+    put_field(t, "code", kj_rules[rule].code);
+    put_field(t, "message", message);
+    if (hint)
+        put_field(t, "hint", hint);
+}
+
 const char *kj_diag_json(const kj_diag *d)
 {
     kj_text t = {.arena = d->arena};
@@ -269,14 +287,8 @@ const char *kj_diag_json(const kj_diag *d)
     kj_text_add(&t, "", 0);
     for (size_t i = 0; i < s.n; i++) {
         const kj_message *m = s.messages[i];
-        kj_text_printf(&t, "{");
-        put_file(&t, d->source, m->span);
-        put_range(&t, d->source, m->span);
-        put_field(&t, "severity", severity_name(m->severity));
-        put_field(&t, "code", kj_rules[m->rule].code);
-        put_field(&t, "message", m->text);
-        if (m->hint)
-            put_field(&t, "hint", m->hint);
+        kj_json_begin(&t, d->source, &m->span, severity_name(m->severity), m->rule, m->text,
+                      m->hint);
         if (m->fix) {
             kj_text_printf(&t, ",\"fix\":{");
             put_range(&t, d->source, m->fix_span);
@@ -293,4 +305,11 @@ const char *kj_diag_json(const kj_diag *d)
         kj_text_printf(&t, "}\n");
     }
     return t.data;
+}
+
+const char *kj_diag_told(const kj_diag *d)
+{
+    const char *text = kj_diag_text(d);
+    return kj_arena_printf(d->arena, "%.*s%c%s", (int)kj_trimmed(text, strlen(text)), text,
+                           KJ_TOLD_AS_JSON, kj_diag_json(d));
 }

@@ -56,6 +56,7 @@ typedef struct kj_thread {
     struct kj_thread_list *list;            /* of its thread, which has this */
     kjit_context *ctx;                      /* NULL: of failures that have none */
     char *text;                             /* of its last failure, malloc'd; NULL: use fallback */
+    char *json;                             /* the same as diagnostics, where it is some, or NULL */
     const char *fallback;                   /* when there was no memory for the text */
     kjit_stream *stream;                    /* its default stream, or NULL */
     void (*left)(struct kj_thread *thread); /* it has ended, with a stream; under the lock */
@@ -325,6 +326,8 @@ kjit_status kj_fail(kjit_context *ctx, kjit_status status, const char *format, .
     __attribute__((format(printf, 3, 4)));
 /* The same of a text that has line ends of its own, without those behind it. */
 kjit_status kj_fail_lines(kjit_context *ctx, kjit_status status, const char *text);
+/* The thread's last failure there as JSON, where it came as diagnostics with that (kj_diag_told); else NULL. */
+const char *kj_failed_as_json(kjit_context *ctx);
 kjit_status kj_fail_why(kjit_context *ctx, kjit_status status, const kj_failure *why);
 kjit_status kj_no_memory(kjit_context *ctx);
 /* What a step of a compilation that did not end makes of a call. */

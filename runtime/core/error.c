@@ -16,6 +16,8 @@ static void note(kjit_context *ctx, char *text)
         return;
     }
     free(t->text);
+    free(t->json);
+    t->json = NULL;
     t->text = text;
     t->fallback = no_memory_text;
     t->parameter = 0;
@@ -59,8 +61,20 @@ kjit_status kj_fail(kjit_context *ctx, kjit_status status, const char *format, .
 kjit_status kj_fail_lines(kjit_context *ctx, kjit_status status, const char *text)
 {
     kj_text t = {0};
-    kj_text_plain(&t, text, kj_trimmed(text, strlen(text)), true);
-    return end_failing(ctx, status, &t);
+    const char *json = strchr(text, KJ_TOLD_AS_JSON);
+    size_t n = json ? (size_t)(json - text) : strlen(text);
+    kj_text_plain(&t, text, kj_trimmed(text, n), true);
+    status = end_failing(ctx, status, &t);
+    kj_thread *thread = json ? kj_thread_in(ctx) : NULL;
+    if (thread)
+        thread->json = strdup(json + 1);
+    return status;
+}
+
+const char *kj_failed_as_json(kjit_context *ctx)
+{
+    const kj_thread *t = kj_thread_in(ctx);
+    return t ? t->json : NULL;
 }
 
 kjit_status kj_fail_why(kjit_context *ctx, kjit_status status, const kj_failure *why)

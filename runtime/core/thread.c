@@ -42,6 +42,7 @@ static void end_record(kj_thread *t)
     if (t->next)
         t->next->prev = t->prev;
     free(t->text);
+    free(t->json);
     free(t);
 }
 

@@ -234,8 +234,7 @@ static void write_fault(void *data)
         put_assert(&diag, m->kernel, m->fault);
     else
         put_barrier(&diag, m->fault);
-    const char *text = kj_diag_text(&diag);
-    m->text = strndup(text, kj_trimmed(text, strlen(text)));
+    m->text = strdup(kj_diag_told(&diag));
 }
 
 static char *text_of(fault_message *m)

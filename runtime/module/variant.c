@@ -146,7 +146,7 @@ static void compile(void *data)
     if (c->compiled)
         c->variant->replays = replays_of(c);
     if (!c->compiled)
-        c->errors = kj_diag_text(&diag);
+        c->errors = kj_diag_told(&diag);
 }
 
 static void load(void *data)

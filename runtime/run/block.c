@@ -6,81 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- The failure as text ---- */
-
-static void put_note(kj_run *r, kj_arena *arena, kj_span at, const char *note, kj_text *t)
-{
-    kj_diag d;
-    kj_diag_init(&d, arena, r->source);
-    kj_error(&d, at, KJ_RULE_RUN, "%s", "");
-    const char *text = kj_diag_text(&d), *what = strstr(text, " error: \n");
-    kj_text_add(t, text, what ? (size_t)(what - text) : 0);
-    kj_text_printf(t, " note: %s\n", note);
-    kj_text_puts(t, what ? what + strlen(" error: \n") : text);
-}
-
-/* The innermost first; of many the outermost behind those. */
-static void put_callers(kj_run *r, kj_arena *arena, kj_text *t)
-{
-    enum { MOST = sizeof r->callers.at / sizeof *r->callers.at };
-    int n = r->callers.n < MOST ? r->callers.n : MOST;
-    for (int i = 0; i < n; i++) {
-        int times = r->callers.at[i].times;
-        if (i == MOST - 1 && r->callers.n > MOST)
-            kj_text_printf(t, "%s: note: %d more calls stand between these\n", r->source->name,
-                           r->callers.n - MOST);
-        put_note(r, arena, r->callers.at[i].span,
-                 times > 1 ? kj_arena_printf(arena, "called here, %d times", times) : "called here",
-                 t);
-    }
-}
-
-/* A message that is a diagnostic itself, of a place in a kernel, stands first; then who launched
- * it, and who called that. */
-static void put_located(kj_run *r, kj_arena *arena, kj_text *t)
-{
-    if (strchr(r->message, '\n')) {
-        kj_text_puts(t, r->message);
-        kj_text_puts(t, r->message[strlen(r->message) - 1] == '\n' ? "" : "\n");
-        put_note(r, arena, r->at, r->launching ? "launched here" : "found here", t);
-    } else {
-        kj_diag d;
-        kj_diag_init(&d, arena, r->source);
-        kj_message *m = kj_error(&d, r->at, KJ_RULE_RUN, "%s", r->message);
-        if (r->hint)
-            kj_hint(&d, m, "%s", r->hint);
-        if (r->declared.end > r->declared.begin)
-            kj_note(&d, m, r->declared, "declared here");
-        kj_text_puts(t, kj_diag_text(&d));
-    }
-    put_callers(r, arena, t);
-}
-
-static kjit_status give_failure(kj_run *r)
-{
-    kj_text t = {0};
-    const char *message = r->message ? r->message : kjit_status_message(r->status);
-    if (!r->message || r->at.begin == kj_run_nowhere.begin) {
-        kj_text_printf(&t, "%s: error: %s", r->source->name, message);
-        if (r->hint)
-            kj_text_printf(&t, "\nhint: %s", r->hint);
-    } else {
-        jmp_buf no_memory;
-        kj_arena arena;
-        kj_arena_init(&arena, &no_memory);
-        if (setjmp(no_memory) == 0)
-            put_located(r, &arena, &t);
-        else
-            t.failed = true;
-        kj_arena_free(&arena);
-    }
-    kjit_status status = t.failed || !t.data
-                             ? kj_fail(r->ctx, r->status, "%s", kjit_status_message(r->status))
-                             : kj_fail_lines(r->ctx, r->status, t.data);
-    kj_text_free(&t);
-    return status;
-}
-
 /* ---- The run ---- */
 
 static bool run_to_end(kj_run *r)
@@ -144,15 +69,18 @@ static void end(kj_run *r)
     kj_text_free(&r->functions);
     free(r->message);
     free(r->hint);
+    free(r->json);
     free(r);
 }
 
-static kjit_status no_run_block(kjit_module *mod)
+static kjit_status no_run_block(kjit_module *mod, const kjit_run_options *options)
 {
     kj_text t = {0};
     kj_run_suggest(mod->program, &t);
-    kjit_status status =
-        t.failed ? kj_no_memory(mod->ctx) : kj_fail_lines(mod->ctx, KJIT_NOT_FOUND, t.data);
+    kjit_status status = t.failed || !t.data ? kj_no_memory(mod->ctx)
+                         : options && options->json == 1
+                             ? kj_run_no_place(mod, KJIT_NOT_FOUND, t.data)
+                             : kj_fail_lines(mod->ctx, KJIT_NOT_FOUND, t.data);
     kj_text_free(&t);
     return status;
 }
@@ -191,7 +119,7 @@ kjit_status kjit_run(kjit_module *mod, const kjit_run_options *options)
     if (!mod->program)
         return kj_fail(mod->ctx, KJIT_COMPILE, "%s has errors", mod->source.name);
     if (!mod->program->run)
-        return no_run_block(mod);
+        return no_run_block(mod, options);
     status = kj_module_fits(mod);
     if (status != KJIT_OK)
         return status;
@@ -224,7 +152,7 @@ kjit_status kjit_run(kjit_module *mod, const kjit_run_options *options)
     atomic_store(&r->ctx->runner, 0);
     pthread_mutex_unlock(&r->ctx->run_lock);
     if (r->status != KJIT_OK)
-        status = give_failure(r);
+        status = kj_run_give_failure(r);
     end(r);
     kj_recycler_end(mod->ctx);
     kj_print_flush(mod->ctx); /* what others printed meanwhile */

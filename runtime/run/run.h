@@ -145,6 +145,13 @@ void kj_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]
 
 void kj_run_suggest(const kj_program *program, kj_text *out);
 
+/* ---- failure.c ---- */
+
+/* The run's failure becomes the context's, as text or JSON. */
+kjit_status kj_run_give_failure(kj_run *r);
+/* One of no place in the file, as JSON: what stands behind "error: ", or all. */
+kjit_status kj_run_no_place(kjit_module *mod, kjit_status status, const char *message);
+
 /* ---- Builtins: one function a row ---- */
 
 typedef bool kj_run_builtin(kj_run *r, kj_rcall *c, kj_rvalue *out);

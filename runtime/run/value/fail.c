@@ -68,5 +68,7 @@ bool kj_run_check(kj_run *r, kjit_status status, kj_span at)
     r->at = at;
     r->message =
         strdup(kjit_last_error(r->ctx)); /* it may be of several lines, and is plain by now */
+    const char *json = kj_failed_as_json(r->ctx);
+    r->json = json ? strdup(json) : NULL;
     return false;
 }

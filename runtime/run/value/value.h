@@ -152,7 +152,7 @@ typedef struct kj_run {
     /* the failure */
     kjit_status status;
     kj_span at;
-    char *message, *hint;
+    char *message, *hint, *json; /* the last: the message, where it came as diagnostics */
     kj_rcallers callers;
     bool launching;   /* a launch failed, not what came upon its failure later */
     kj_span declared; /* of what it is about; empty: nowhere */
