@@ -131,3 +131,16 @@ void omp_rows_three(void *const *buffer, int64_t n)
         q[2] = p[0] - p[1];
     }
 }
+
+void omp_rows_subtract(void *const *buffer, int64_t n)
+{
+    const float *restrict a = buffer[0];
+    float *restrict out = buffer[1];
+#pragma omp parallel for schedule(static)
+    for (int64_t r = 0; r < n; r++) {
+        const float first = a[r * n];
+#pragma omp simd
+        for (int64_t c = 0; c < n; c++)
+            out[r * n + c] = a[r * n + c] - first * a[c];
+    }
+}

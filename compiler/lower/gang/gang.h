@@ -100,6 +100,8 @@ kj_tile kj_lower_strips(kj_lower *lo, const kj_tstmt *s, const kj_range *range, 
  * both meet; NULL: it never can. */
 LLVMBasicBlockRef kj_lower_strips_apart(kj_lower *lo, const kj_tstmt *s, const kj_range *range,
                                         kj_mask m);
+/* Likewise a thread after the other, where lanes can be its turns (along.c). */
+LLVMBasicBlockRef kj_lower_along(kj_lower *lo, const kj_tstmt *s, const kj_range *range, kj_mask m);
 /* Likewise four turns at a time, of a GPU's thread (fours.c). */
 kj_tile kj_lower_fours(kj_lower *lo, const kj_tstmt *s, const kj_range *range, kj_mask m);
 /* In lo->strip: is it a load that was made already? Then *out is what it gave. */

@@ -430,10 +430,14 @@ static kj_mask lower_turns(kj_lower *lo, const kj_tstmt *s, kj_tile start, kj_ti
     const kj_var *v = s->u.for_.var;
     LLVMBasicBlockRef striped = NULL;
     bool twin = lo->twin;
-    if (!differs(lo, s->divergence))
-        start = kj_lower_strips(lo, s, &(kj_range){start, stop, step}, m);
+    kj_range range = {start, stop, step};
+    LLVMBasicBlockRef along = kj_lower_along(lo, s, &range, m);
+    if (along)
+        striped = along;
+    else if (!differs(lo, s->divergence))
+        start = kj_lower_strips(lo, s, &range, m);
     else
-        striped = kj_lower_strips_apart(lo, s, &(kj_range){start, stop, step}, m);
+        striped = kj_lower_strips_apart(lo, s, &range, m);
     lo->twin |= striped != NULL; /* what is left is seldom run */
     LLVMValueRef whole = start.v[0];
     start = kj_lower_fours(lo, s, &(kj_range){start, stop, step}, m);

@@ -60,6 +60,11 @@ static bool is_moved(const kj_lower *lo, const kj_strip *strip, const kj_along *
            (w->at.offset.rows == lo->rows && !is_among(&strip->loaded, w->array->root));
 }
 
+bool kj_strip_more(kj_lower *lo)
+{
+    return ++lo->strips <= MOST_STRIPS;
+}
+
 void kj_strip_goto(kj_lower *lo, const kj_strip *strip, kj_tile turn, kj_mask m)
 {
     kj_slot *slot = &lo->slots[strip->loop->u.for_.var->id];
@@ -268,7 +273,7 @@ kj_tile kj_lower_strips(kj_lower *lo, const kj_tstmt *s, const kj_range *range, 
     kj_strip strip;
     bool one = range->start.rows * range->start.lanes * range->stop.rows * range->stop.lanes == 1;
     if (!one || !kj_strip_find(lo, s, &strip) || !find_places(lo, &strip, range->start, m) ||
-        ++lo->strips > MOST_STRIPS)
+        !kj_strip_more(lo))
         return range->start;
     LLVMBasicBlockRef rows = kj_new_block(lo, "rows"), rest = kj_new_block(lo, "rest");
     strip.turns = count_turns(lo, &strip, range->start, range->stop, range->step);
@@ -289,18 +294,12 @@ kj_tile kj_lower_strips(kj_lower *lo, const kj_tstmt *s, const kj_range *range, 
 
 /* ---- Loops whose threads take a number of turns each ---- */
 
-/* How many turns each thread takes, and the most: that is exact where `few` holds, an i1. */
-typedef struct lengths {
-    kj_tile each; /* i32 */
-    LLVMValueRef most, few;
-} lengths;
-
-static lengths find_lengths(kj_lower *lo, const kj_strip *strip, const kj_range *range, kj_mask m)
+kj_lengths kj_strip_lengths(kj_lower *lo, const kj_strip *strip, const kj_range *range, kj_mask m)
 {
     kj_tile ends[2] = {range->start, range->stop};
     bool narrow =
         kj_types[ends[0].type].size <= 4 || (kj_bits(ends[0]) < 31 && kj_bits(ends[1]) < 31);
-    lengths l = {.each = kj_tile_like(KJ_I32, lo->rows, lo->lanes)};
+    kj_lengths l = {.each = kj_tile_like(KJ_I32, lo->rows, lo->lanes)};
     for (int k = 0; k < 2; k++)
         ends[k] = kj_tile_wide(lo, kj_tile_convert(lo, ends[k], narrow ? KJ_I32 : KJ_I64));
     for (int r = 0; r < lo->rows; r++) {
@@ -327,7 +326,7 @@ kj_tile kj_strip_turn(kj_lower *lo, const kj_strip *strip, kj_tile start, kj_til
 }
 
 /* The threads that have a turn of that number, an i64. */
-static kj_mask still_running(kj_lower *lo, const lengths *l, LLVMValueRef number)
+static kj_mask still_running(kj_lower *lo, const kj_lengths *l, LLVMValueRef number)
 {
     kj_tile in = kj_tile_like(KJ_BOOL, lo->rows, lo->lanes);
     number = kj_splat(lo, LLVMBuildTrunc(lo->b, number, lo->i32, ""), lo->lanes);
@@ -337,7 +336,7 @@ static kj_mask still_running(kj_lower *lo, const lengths *l, LLVMValueRef number
 }
 
 /* The body of the turn of that number, for the threads that have it. */
-static void lower_turn(kj_lower *lo, kj_strip *strip, const kj_range *range, const lengths *l,
+static void lower_turn(kj_lower *lo, kj_strip *strip, const kj_range *range, const kj_lengths *l,
                        LLVMValueRef number)
 {
     const kj_tstmt *s = strip->loop;
@@ -355,7 +354,7 @@ static void lower_turn(kj_lower *lo, kj_strip *strip, const kj_range *range, con
 
 /* A thread that has taken all of its turns goes on beside those that have more: what is loaded for it then is what lies
  * behind its row. */
-static void lower_apart(kj_lower *lo, kj_strip *strip, const kj_range *range, const lengths *l,
+static void lower_apart(kj_lower *lo, kj_strip *strip, const kj_range *range, const kj_lengths *l,
                         kj_mask m)
 {
     LLVMValueRef length = kj_i64(lo, strip->length);
@@ -385,7 +384,7 @@ LLVMBasicBlockRef kj_lower_strips_apart(kj_lower *lo, const kj_tstmt *s, const k
     if (last || !kj_strip_find(lo, s, &strip))
         return NULL;
     strip.apart = true;
-    if (!find_places(lo, &strip, range->start, m) || ++lo->strips > MOST_STRIPS)
+    if (!find_places(lo, &strip, range->start, m) || !kj_strip_more(lo))
         return NULL;
     LLVMBasicBlockRef any = kj_new_block(lo, "any"), rows = kj_new_block(lo, "rows"),
                       rest = kj_new_block(lo, "rest"), done = kj_new_block(lo, "striped");
@@ -393,7 +392,7 @@ LLVMBasicBlockRef kj_lower_strips_apart(kj_lower *lo, const kj_tstmt *s, const k
     kj_mask some = kj_mask_and(lo, m, kj_mask_of(in));
     LLVMBuildCondBr(lo->b, kj_mask_any(lo, some), any, done);
     LLVMPositionBuilderAtEnd(lo->b, any);
-    lengths l = find_lengths(lo, &strip, range, some);
+    kj_lengths l = kj_strip_lengths(lo, &strip, range, some);
     LLVMBuildCondBr(lo->b, l.few, rows, rest);
     LLVMPositionBuilderAtEnd(lo->b, rows);
     strip.turns = LLVMBuildAdd(lo->b, l.most, kj_i64(lo, KJ_STRIP - 1), "");

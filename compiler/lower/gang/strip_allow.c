@@ -228,12 +228,23 @@ static LLVMValueRef test_all_narrow(kj_lower *lo, const kj_strip *strip, kj_tile
     return all;
 }
 
+/* Are they 1, of all threads that run? */
+static LLVMValueRef test_ones(kj_lower *lo, const kj_strip *strip, kj_mask m, LLVMValueRef all)
+{
+    for (int i = 0; i < strip->nones; i++) {
+        kj_tile v = kj_lower_expr(lo, strip->ones[i], m);
+        kj_mask ones = kj_mask_of(kj_tile_binary(lo, KJ_OP_EQ, v, kj_tile_int(lo, 1)));
+        all = both(lo, all, kj_mask_within(lo, m, ones));
+    }
+    return all;
+}
+
 void kj_strip_branch(kj_lower *lo, kj_strip *strip, kj_tile start, LLVMBasicBlockRef rest,
                      kj_mask m)
 {
     for (int i = 0; i < strip->nwalks; i++)
         find_rows(lo, &strip->walks[i], m);
-    LLVMValueRef all = test_all_narrow(lo, strip, start, m);
+    LLVMValueRef all = test_ones(lo, strip, m, test_all_narrow(lo, strip, start, m));
     for (int i = 0; i < strip->nwalks; i++) {
         const kj_along *w = &strip->walks[i];
         all = test_walks(lo, strip, w, all);

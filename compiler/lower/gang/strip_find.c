@@ -66,6 +66,25 @@ static int slope_of_sum(search *f, const kj_texpr *e)
     return lhs + rhs;
 }
 
+/* Steps that the loop does not change may be 1: that is asked when it is run, too. */
+static int slope_of_product(search *f, const kj_texpr *e)
+{
+    const kj_texpr *i = e->u.binary.lhs, *by = e->u.binary.rhs;
+    int lhs = slope(f, i), rhs = slope(f, by);
+    kj_strip *out = f->out;
+    if (lhs == 0 && rhs == 0)
+        return 0;
+    if (lhs != 1 || rhs != 0 || by->kind != KJ_TE_VAR || e->type != KJ_I64)
+        return NO_SLOPE;
+    for (int k = 0; k < out->nones; k++)
+        if (out->ones[k]->u.var == by->u.var)
+            return 1;
+    if (out->nones == KJ_MOST_ONES)
+        return NO_SLOPE;
+    out->ones[out->nones++] = by;
+    return 1;
+}
+
 /* By how much it grows when the loop's variable does by 1: 0 or 1. What it is made of can be computed in front of the
  * loop. */
 static int slope(search *f, const kj_texpr *e)
@@ -81,6 +100,7 @@ static int slope(search *f, const kj_texpr *e)
         return kj_keeps_value(e) ? slope(f, e->u.unary.arg) : slope_of_operands(f, e);
     case KJ_TE_BINARY:
         return e->u.binary.op == KJ_OP_ADD || e->u.binary.op == KJ_OP_SUB ? slope_of_sum(f, e)
+               : e->u.binary.op == KJ_OP_MUL                              ? slope_of_product(f, e)
                                                                           : slope_of_operands(f, e);
     case KJ_TE_UNARY:
     case KJ_TE_SELECT:
@@ -104,6 +124,16 @@ static bool walks(search *f, const kj_tarray *a, kj_texpr *const *index)
         sum = by < 0 || stride != 0 || (by > 0 && !is_one(a->stride[i])) ? NO_SLOPE : sum + by;
     }
     return sum == 1 && !a->bytes;
+}
+
+/* Is it the same in all turns? */
+static bool stays(search *f, const kj_tarray *a, kj_texpr *const *index)
+{
+    const kj_texpr *operands[KJ_MAX_OPERANDS];
+    for (int i = 0, n = kj_access_operands(a, index, operands); i < n; i++)
+        if (slope(f, operands[i]) != 0)
+            return false;
+    return true;
 }
 
 static uint8_t dep_of(const kj_lower *lo, const kj_tarray *a, kj_texpr *const *index)
@@ -158,8 +188,11 @@ static void see_access(search *f, const kj_tarray *a, kj_texpr *const *index, bo
                                                .stores = stores,
                                                .always = !f->sometimes,
                                                .narrow = f->narrow};
-    else if (global)
-        add_root(f, stores ? &out->stored : &out->loaded, a->root);
+    else {
+        out->strays |= !stays(f, a, index);
+        if (global)
+            add_root(f, stores ? &out->stored : &out->loaded, a->root);
+    }
 }
 
 static void see(search *f, const kj_texpr *e);

@@ -242,6 +242,8 @@ bool kj_each_find(kj_sema *s, const kj_expr *e, kj_operand *out);
 
 /* target = value or target op= value of a view; what the value is made of is evaluated. */
 void kj_assign_row(kj_sema *s, kj_each *each, const kj_stmt *st, kj_tarray *target);
+bool kj_same_shape(const kj_sema *s, const kj_tarray *a,
+                   const kj_tarray *b); /* as far as that can be told */
 
 /* ---- reduce.c ---- */
 

@@ -104,6 +104,12 @@ bool kj_each_open(kj_sema *s, kj_each *each, const kj_expr *e, kj_dtype want)
 
 /* ---- Elements ---- */
 
+/* Has it an element for each turn? */
+static bool has_all(const kj_sema *s, const kj_each *each, const kj_tarray *a)
+{
+    return a == each->of || (each->of && kj_same_shape(s, a, each->of));
+}
+
 bool kj_each_find(kj_sema *s, const kj_expr *e, kj_operand *out)
 {
     kj_each *each = s->each;
@@ -117,7 +123,7 @@ bool kj_each_find(kj_sema *s, const kj_expr *e, kj_operand *out)
     kj_tarray *a = v->u.array;
     for (int i = 0; i < a->ndim; i++)
         index[i] = each->index[each->ndim - a->ndim + i];
-    if (a != each->of)
+    if (!has_all(s, each, a))
         a = kj_index_checked(s, a, index, NULL);
     *out = kj_load_element(s, a, index, e->span);
     return true;
@@ -132,7 +138,7 @@ bool kj_each_place(kj_sema *s, kj_each *each, kj_operand *out)
     kj_texpr **index = KJ_NEW_ARRAY(s->arena, kj_texpr *, KJ_MAX_NDIM);
     for (int i = 0; i < a->ndim; i++)
         index[i] = each->index[each->ndim - a->ndim + i];
-    if (a != each->of)
+    if (!has_all(s, each, a))
         a = kj_index_checked(s, a, index, NULL);
     *out = (kj_operand){.kind = KJ_V_PLACE, .span = each->e->span};
     out->u.place.array = a;

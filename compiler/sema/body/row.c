@@ -38,6 +38,15 @@ static bool is_same(const kj_sema *s, const kj_texpr *a, const kj_texpr *b, int 
     case KJ_TE_UNARY:
         return a->u.unary.op == b->u.unary.op && is_same(s, a->u.unary.arg, b->u.unary.arg, left);
     case KJ_TE_CONVERT: return is_same(s, a->u.unary.arg, b->u.unary.arg, left);
+    case KJ_TE_SELECT:
+        return is_same(s, a->u.select.test, b->u.select.test, left) &&
+               is_same(s, a->u.select.yes, b->u.select.yes, left) &&
+               is_same(s, a->u.select.no, b->u.select.no, left);
+    case KJ_TE_CALL:
+        return (a->u.call.id == KJ_BI_MIN || a->u.call.id == KJ_BI_MAX) &&
+               a->u.call.id == b->u.call.id &&
+               is_same(s, a->u.call.args[0], b->u.call.args[0], left) &&
+               is_same(s, a->u.call.args[1], b->u.call.args[1], left);
     case KJ_TE_BINARY:
         return a->u.binary.op == b->u.binary.op &&
                is_same(s, a->u.binary.lhs, b->u.binary.lhs, left) &&
@@ -49,6 +58,14 @@ static bool is_same(const kj_sema *s, const kj_texpr *a, const kj_texpr *b, int 
 static bool same(const kj_sema *s, const kj_texpr *a, const kj_texpr *b)
 {
     return is_same(s, a, b, &(int){MOST_COMPARED});
+}
+
+bool kj_same_shape(const kj_sema *s, const kj_tarray *a, const kj_tarray *b)
+{
+    bool ok = a->ndim == b->ndim;
+    for (int i = 0; ok && i < a->ndim; i++)
+        ok = same(s, a->shape[i], b->shape[i]);
+    return ok;
 }
 
 static bool same_strides(const kj_sema *s, const kj_tarray *a, const kj_tarray *b)
@@ -141,17 +158,24 @@ static kj_texpr *is_within(kj_sema *s, const kj_tarray *target, const kj_tarray 
                 compared(s, KJ_OP_LE, ahead, more < 0 ? zero : end), span);
 }
 
-/* Do the two share nothing: as one ends before the other begins, or as parts beside one another? */
-static kj_texpr *is_apart(kj_sema *s, const kj_tarray *target, const kj_tarray *from,
-                          kj_texpr *ahead, kj_span span)
+/* Does one end before the other begins? */
+static kj_texpr *is_far(kj_sema *s, const kj_tarray *target, const kj_tarray *from, kj_texpr *ahead,
+                        kj_span span)
 {
     int64_t larger = units(from) > units(target) ? units(from) : units(target);
     kj_texpr *far = kj_te_call(s, KJ_BI_ABS, &ahead, 1, KJ_I64, span),
              *whole = reach(s, target, larger, span);
     if (kj_is_const(far) && kj_most(s, whole) <= far->u.value.i)
         return kj_te_bool(s, true, span);
-    kj_texpr *apart = compared(s, KJ_OP_GE, far, whole);
-    if (target->ndim > 1)
+    return compared(s, KJ_OP_GE, far, whole);
+}
+
+/* Do the two share nothing: as one ends before the other begins, or as parts beside one another? */
+static kj_texpr *is_apart(kj_sema *s, const kj_tarray *target, const kj_tarray *from,
+                          kj_texpr *ahead, kj_span span)
+{
+    kj_texpr *apart = is_far(s, target, from, ahead, span);
+    if (target->ndim > 1 || kj_is_const(apart))
         return apart;
     kj_texpr *step = kj_te_call(s, KJ_BI_ABS, &target->stride[0], 1, KJ_I64, span);
     kj_texpr *part = kj_te_binary(s, KJ_OP_MOD, ahead, step, span);
@@ -175,7 +199,9 @@ static void meet(kj_sema *s, order *o, const kj_tarray *target, const kj_tarray 
         begin_ends(s, target, from, ahead, &up, &down, span);
     else
         up = down = is_within(s, target, from, ahead, span);
-    kj_texpr *apart = alone && target->ndim == 1 ? none : is_apart(s, target, from, ahead, span);
+    kj_texpr *apart = !alone || target->ndim > 1 ? is_apart(s, target, from, ahead, span)
+                      : kj_is_const(ahead)       ? none
+                                                 : is_far(s, target, from, ahead, span);
     bool near = kj_is_const(ahead) && !is_bool(apart, true);
     o->before |= near && ahead->u.value.i < 0;
     o->behind |= near && ahead->u.value.i > 0;
