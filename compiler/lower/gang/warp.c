@@ -225,28 +225,88 @@ static kj_tile lower_vote(kj_lower *lo, kj_builtin id, kj_tile members, kj_tile 
 
 /* ---- Matches ---- */
 
-/* Of each running lane of a row of integers: the running lanes with the same. A turn for each
- * different value. */
-static LLVMValueRef match_row(kj_lower *lo, LLVMValueRef v, LLVMValueRef run)
+enum { FEW_BITS = 8 };
+
+/* Lanes of integers of so few bits: those that agree with each in all of them. */
+static LLVMValueRef match_bits(kj_lower *lo, LLVMValueRef v, int bits)
 {
+    LLVMTypeRef type = LLVMTypeOf(v), elem = LLVMGetElementType(type);
+    unsigned width = LLVMGetIntTypeWidth(elem);
+    LLVMValueRef peers = LLVMConstAllOnes(kj_vec(lo, KJ_U32, KJ_WARP));
+    for (int k = 0; k < bits; k++) {
+        LLVMValueRef top = LLVMConstInt(elem, width - 1 - (unsigned)k, false);
+        LLVMValueRef set = LLVMBuildShl(lo->b, v, splat(lo, top), "");
+        set = LLVMBuildICmp(lo->b, LLVMIntSLT, set, LLVMConstNull(type), "");
+        LLVMValueRef yes = LLVMBuildBitCast(lo->b, set, lo->i32, "");
+        LLVMValueRef no = splat(lo, LLVMBuildNot(lo->b, yes, ""));
+        LLVMValueRef alike = LLVMBuildSelect(lo->b, set, splat(lo, yes), no, "");
+        peers = LLVMBuildAnd(lo->b, peers, alike, "");
+    }
+    return peers;
+}
+
+/* The lanes with the same as each: one turn for each lane, which waits for none of the others. */
+static LLVMValueRef match_each(kj_lower *lo, LLVMValueRef v)
+{
+    LLVMTypeRef type = LLVMTypeOf(v), words = kj_vec(lo, KJ_U32, KJ_WARP);
+    LLVMValueRef keys = kj_alloca(lo, type, "keys"), out = kj_alloca(lo, words, "match");
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(lo->b), turn = kj_new_block(lo, "lane"),
+                      done = kj_new_block(lo, "lanes");
+    LLVMValueRef zero = constant(lo, 0);
+    LLVMBuildStore(lo->b, v, keys);
+    LLVMBuildBr(lo->b, turn);
+    LLVMPositionBuilderAtEnd(lo->b, turn);
+    LLVMValueRef lane = LLVMBuildPhi(lo->b, lo->i32, "lane");
+    LLVMTypeRef elem = LLVMGetElementType(type);
+    LLVMValueRef key = LLVMBuildGEP2(lo->b, elem, keys, &lane, 1, "");
+    key = splat(lo, LLVMBuildLoad2(lo->b, elem, key, ""));
+    LLVMValueRef same = LLVMBuildICmp(lo->b, LLVMIntEQ, v, key, "");
+    LLVMBuildStore(lo->b, LLVMBuildBitCast(lo->b, same, lo->i32, ""),
+                   LLVMBuildGEP2(lo->b, lo->i32, out, &lane, 1, ""));
+    LLVMValueRef next = LLVMBuildAdd(lo->b, lane, constant(lo, 1), "");
+    LLVMAddIncoming(lane, (LLVMValueRef[]){zero, next},
+                    (LLVMBasicBlockRef[]){before, LLVMGetInsertBlock(lo->b)}, 2);
+    LLVMValueRef more = LLVMBuildICmp(lo->b, LLVMIntULT, next, constant(lo, KJ_WARP), "");
+    kj_loop_hint(lo, LLVMBuildCondBr(lo->b, more, turn, done), "llvm.loop.unroll.count", 4);
+    LLVMPositionBuilderAtEnd(lo->b, done);
+    return LLVMBuildLoad2(lo->b, words, out, "");
+}
+
+/* Of each running lane of a row of integers, which are of so many bits: the running lanes with the same. A turn for
+ * each value, if there are few; else of all at once, which takes as long whatever they are. */
+static LLVMValueRef match_row(kj_lower *lo, LLVMValueRef v, LLVMValueRef run, int bits)
+{
+    enum { FEWEST_BITS = 4, FEW_VALUES = 4 };
     LLVMTypeRef words = kj_vec(lo, KJ_U32, KJ_WARP);
-    LLVMValueRef zero = LLVMConstInt(lo->i32, 0, false), at = kj_alloca(lo, words, "match");
+    LLVMValueRef zero = constant(lo, 0), at = kj_alloca(lo, words, "match");
+    LLVMValueRef most = constant(lo, bits <= FEWEST_BITS ? 1 : FEW_VALUES);
     LLVMBasicBlockRef before = LLVMGetInsertBlock(lo->b), loop = kj_new_block(lo, "value"),
+                      more = kj_new_block(lo, "more"), several = kj_new_block(lo, "several"),
                       done = kj_new_block(lo, "matched");
     LLVMBuildStore(lo->b, LLVMConstNull(words), at);
     LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntNE, run, zero, ""), loop, done);
     LLVMPositionBuilderAtEnd(lo->b, loop);
-    LLVMValueRef left = LLVMBuildPhi(lo->b, lo->i32, "left");
+    LLVMValueRef left = LLVMBuildPhi(lo->b, lo->i32, "left"),
+                 turn = LLVMBuildPhi(lo->b, lo->i32, "turn");
     LLVMValueRef args[2] = {left, LLVMConstInt(lo->i1, 1, false)};
     LLVMValueRef lane = kj_intrinsic(lo, "llvm.cttz", &lo->i32, 1, args, 2);
     LLVMValueRef key = splat(lo, LLVMBuildExtractElement(lo->b, v, lane, ""));
     LLVMValueRef same = LLVMBuildICmp(lo->b, LLVMIntEQ, v, key, "");
-    LLVMValueRef bits = LLVMBuildAnd(lo->b, LLVMBuildBitCast(lo->b, same, lo->i32, ""), run, "");
+    LLVMValueRef alike = LLVMBuildAnd(lo->b, LLVMBuildBitCast(lo->b, same, lo->i32, ""), run, "");
     LLVMValueRef old = LLVMBuildLoad2(lo->b, words, at, "");
-    LLVMBuildStore(lo->b, LLVMBuildSelect(lo->b, same, splat(lo, bits), old, ""), at);
-    LLVMValueRef rest = LLVMBuildAnd(lo->b, left, LLVMBuildNot(lo->b, bits, ""), "");
-    LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntNE, rest, zero, ""), loop, done);
-    LLVMAddIncoming(left, (LLVMValueRef[]){run, rest}, (LLVMBasicBlockRef[]){before, loop}, 2);
+    LLVMBuildStore(lo->b, LLVMBuildSelect(lo->b, same, splat(lo, alike), old, ""), at);
+    LLVMValueRef rest = LLVMBuildAnd(lo->b, left, LLVMBuildNot(lo->b, alike, ""), ""),
+                 next = LLVMBuildAdd(lo->b, turn, constant(lo, 1), "");
+    LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntNE, rest, zero, ""), more, done);
+    LLVMPositionBuilderAtEnd(lo->b, more);
+    LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntULT, next, most, ""), loop, several);
+    LLVMBasicBlockRef from[2] = {before, more};
+    LLVMAddIncoming(left, (LLVMValueRef[]){run, rest}, from, 2);
+    LLVMAddIncoming(turn, (LLVMValueRef[]){zero, next}, from, 2);
+    LLVMPositionBuilderAtEnd(lo->b, several);
+    LLVMValueRef all = bits <= FEW_BITS ? match_bits(lo, v, bits) : match_each(lo, v);
+    LLVMBuildStore(lo->b, LLVMBuildAnd(lo->b, all, splat(lo, run), ""), at);
+    LLVMBuildBr(lo->b, done);
     LLVMPositionBuilderAtEnd(lo->b, done);
     return LLVMBuildLoad2(lo->b, words, at, "");
 }
@@ -257,12 +317,14 @@ static kj_tile lower_match(kj_lower *lo, kj_builtin id, kj_tile members, kj_tile
             peers = group;
     if (v.lanes > 1) {
         v = kj_tile_dense(lo, v);
-        unsigned bits = v.narrow ? 32 : kj_types[v.type].bits;
+        unsigned bits = v.narrow ? 32 : kj_types[v.type].bits, known = bits;
+        if (kj_is_int(v.type) && kj_bits(v) < (int)bits)
+            known = (unsigned)kj_bits(v) + (kj_is_natural(v) ? 0 : 1);
         LLVMTypeRef type = LLVMVectorType(LLVMIntTypeInContext(lo->ctx, bits), KJ_WARP);
         peers = kj_tile_like(KJ_U32, v.rows > run.rows ? v.rows : run.rows, KJ_WARP);
         for (int r = 0; r < peers.rows; r++) {
             LLVMValueRef row = LLVMBuildBitCast(lo->b, v.v[v.rows == 1 ? 0 : r], type, "");
-            peers.v[r] = match_row(lo, row, run.v[run.rows == 1 ? 0 : r]);
+            peers.v[r] = match_row(lo, row, run.v[run.rows == 1 ? 0 : r], (int)known);
         }
         peers = kj_tile_binary(lo, KJ_OP_AND, peers, members);
     }
