@@ -473,6 +473,17 @@ static void see_narrow(const types_walk *w, const kj_texpr *e)
 
 /* ---- 32 bits in 64 ---- */
 
+/* The first product or shift that can wrap, also in sums of them; NULL: there is none. */
+static const kj_texpr *wrapping_product(const types_walk *w, const kj_texpr *e)
+{
+    kj_op op = e->kind == KJ_TE_BINARY && !e->written ? e->u.binary.op : KJ_NOPS;
+    if (op == KJ_OP_ADD || op == KJ_OP_SUB) {
+        const kj_texpr *left = wrapping_product(w, e->u.binary.lhs);
+        return left ? left : wrapping_product(w, e->u.binary.rhs);
+    }
+    return wraps(w, e, 32, 32) ? e : NULL;
+}
+
 /* value: what is stored, in a type of its own accord or by i64(...). */
 static void see_product(const types_walk *w, const kj_texpr *value)
 {
@@ -486,13 +497,20 @@ static void see_product(const types_walk *w, const kj_texpr *value)
     const kj_texpr *e = value->u.unary.arg;
     while (e->kind == KJ_TE_UNARY)
         e = e->u.unary.arg;
-    if (!wraps(w, e, 32, 32) || e->u.binary.op == KJ_OP_ADD || e->u.binary.op == KJ_OP_SUB)
+    const kj_texpr *product = wrapping_product(w, e);
+    bool below = !product && e->kind == KJ_TE_BINARY && e->u.binary.op == KJ_OP_SUB &&
+                 wraps(w, e, 32, 32) && !kj_is_signed(e->type) && kj_is_signed(value->type);
+    if (below)
+        product = e;
+    if (!product)
         return;
-    bool shift = e->u.binary.op == KJ_OP_SHL;
-    kj_message *m =
-        kj_warn(w->diag, e->span, KJ_RULE_NARROW_PRODUCT,
-                "this %s is computed in %s, where it can wrap, before it is %s",
-                shift ? "shift" : "product", kj_type_name(e->type), kj_type_name(value->type));
+    bool shift = product->u.binary.op == KJ_OP_SHL;
+    kj_message *m = kj_warn(w->diag, product->span, KJ_RULE_NARROW_PRODUCT,
+                            "this %s is computed in %s, where it can wrap, before it is %s",
+                            below   ? "difference"
+                            : shift ? "shift"
+                                    : "product",
+                            kj_type_name(e->type), kj_type_name(value->type));
     widen(w, m, e, value->type);
 }
 

@@ -153,13 +153,18 @@ static void put_race(kj_diag *diag, const kj_kernel_info *kernel, const kj_host_
         same ? "" : " of block ", same ? "" : block, did(f->values[KJ_RACE_FLAGS]),
         kj_shape_text(3, other, its_thread), kj_shape_text(3, other + 3, its_block));
     kj_note(diag, e, before->span, "it is %s here", did(f->values[KJ_RACE_FLAGS]));
+    const char *atomics = "both are atomics";
+    uint64_t own = f->values[KJ_RACE_OWN_FLAGS] & KJ_WATCH_KIND,
+             theirs = f->values[KJ_RACE_FLAGS] & KJ_WATCH_KIND;
+    if (own + theirs == KJ_WATCH_LOAD + KJ_WATCH_ATOMIC && own != theirs)
+        atomics = "both are atomics, as reading is by atomic.add(..., 0), or a plain store where "
+                  "all threads store one value";
     if (same)
-        kj_hint(
-            diag, e,
-            "syncthreads() between the two does, in all threads of the block; or both are atomics");
+        kj_hint(diag, e, "syncthreads() between the two does, in all threads of the block; or %s",
+                atomics);
     else
-        kj_hint(diag, e,
-                "blocks come in any order: each writes elements of its own, or both are atomics");
+        kj_hint(diag, e, "blocks come in any order: each writes elements of its own, or %s",
+                atomics);
 }
 
 static void put_unset(kj_diag *diag, const kj_kernel_info *kernel, const kj_host_fault *f)
