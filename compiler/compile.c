@@ -563,6 +563,8 @@ static bool generate(job *j)
         kj_error(j->diag, first->span, KJ_RULE_INTERNAL, "cannot compile '%s': %s", first->name,
                  text);
     }
+    if (!j->error && !j->out->bytes && j->diag->errors == 0) /* nothing says why */
+        kj_arena_exhausted(j->arena);
     return !j->error && j->out->bytes;
 }
 

@@ -78,6 +78,8 @@ static bool read_file(search *s, const char *path)
     int error = errno;
     if (fd >= 0)
         close(fd);
+    if ((fd < 0 || regular) && !f->text && error == ENOMEM)
+        kj_arena_exhausted(s->arena);
     if (fd >= 0 && !regular)
         return fail(s, kj_arena_printf(s->arena, "'%s' is no file", path), NULL);
     if (!f->text)
