@@ -81,6 +81,107 @@ static const char *part(kj_parser *p, const char *begin, const char *end)
     return kj_arena_printf(p->arena, "%.*s", (int)(end - begin), begin);
 }
 
+/* ---- What the loop changes ---- */
+
+/* Where the loop's body ends that begins behind `at`: at its brace, or else the statement's line. */
+static const char *body_end(const char *at)
+{
+    int depth = 0;
+    at += strspn(at, " \t\r\n)");
+    if (*at != '{')
+        return at + strcspn(at, "\n");
+    for (; *at; at++) {
+        depth += (*at == '{') - (*at == '}');
+        if (depth == 0)
+            return at + 1;
+    }
+    return at;
+}
+
+/* Does an operator behind a name assign to it: n = 1, n -= 2, n++, p.n = 1; to its elements: n[i] = 1? */
+static bool assigns(const char *next, bool array)
+{
+    static const char operators[] = "+-*/%&|^<>";
+    while (*next == '.' && kj_is_letter(next[1]))
+        for (next++; kj_is_word(*next);)
+            next++;
+    next += strspn(next, " \t");
+    while (array && *next == '[') {
+        int depth = 0;
+        do
+            depth += (*next == '[') - (*next == ']');
+        while (*next && *next++ != '\n' && depth > 0);
+        next += strspn(next, " \t");
+    }
+    size_t n = strspn(next, operators);
+    bool stepped = n == 2 && next[0] == next[1] && strchr("+-", next[0]);
+    bool compares = n == 1 && strchr("<>", next[0]); /* n <= i, not n <<= 1 */
+    return stepped || (n <= 2 && !compares && next[n] == '=' && next[n + 1] != '=');
+}
+
+/* Is what is called so changed there? An array also by who gets it as a whole: atomic.add(a, i, 1). */
+static bool changes(const char *begin, const char *end, const char *name, bool array)
+{
+    size_t n = strlen(name);
+    for (const char *at = begin; (at = strstr(at, name)) && at < end; at++) {
+        if (at[-1] == '.' || kj_is_word(at[-1]) || kj_is_word(at[n]))
+            continue;
+        bool stepped = at - begin > 1 && at[-1] == at[-2] && strchr("+-", at[-1]);
+        const char *next = at + n + strspn(at + n, " \t");
+        if (stepped || assigns(next, array) || (array && *next && strchr(",).", *next)))
+            return true;
+    }
+    return false;
+}
+
+/* Does the body change a name of the header's part? range() asks for it once. */
+static bool changes_part(kj_parser *p, const char *part, const char *body)
+{
+    const char *end = body_end(body);
+    for (const char *at = part; *at; at++) {
+        if (!kj_is_word(*at) || kj_is_digit(*at))
+            continue;
+        size_t n = 0;
+        while (kj_is_word(at[n]))
+            n++;
+        bool member = at > part && at[-1] == '.';
+        if (!member && changes(body, end, kj_arena_printf(p->arena, "%.*s", (int)n, at),
+                               at[n + strspn(at + n, " \t")] == '['))
+            return true;
+        at += n - 1;
+    }
+    return false;
+}
+
+/* var i, let i */
+static bool declares(const kj_source *s, uint32_t in)
+{
+    while (in > 0 && kj_is_blank(s->text[in - 1]))
+        in--;
+    return in >= 3 && (kj_is_word_at(s, in - 3, "var") || kj_is_word_at(s, in - 3, "let"));
+}
+
+/* Is the variable of a loop that declares none read behind it, before it is assigned anew? */
+static bool outlives(const kj_source *s, const char *what, const char *body)
+{
+    const char *end = body_end(body);
+    while (*end &&
+           (*end != '\n' || strchr(" \t\r\n}#/", end[1]))) /* of the item: its lines are indented */
+        end++;
+    size_t n = strlen(what);
+    for (const char *at = body_end(body); (at = strstr(at, what)) && at < end; at++) {
+        if (at[-1] == '.' || kj_is_word(at[-1]) || kj_is_word(at[n]))
+            continue;
+        const char *next = at + n + strspn(at + n, " \t"), *word = at;
+        while (kj_is_blank(word[-1]))
+            word--;
+        bool declared = kj_is_word(word[-1]) || word[-1] == '*'; /* int i, var i */
+        return !declared && !(*next == '=' && next[1] != '=') &&
+               !kj_is_word_at(s, (uint32_t)(next - s->text), "in");
+    }
+    return false;
+}
+
 /* int i = 0; i < n; i++ from `in` up to `stop`; the fix is for all of `at`. */
 static bool counts(kj_parser *p, kj_message *m, kj_span at, uint32_t in, const char *stop)
 {
@@ -102,6 +203,16 @@ static bool counts(kj_parser *p, kj_message *m, kj_span at, uint32_t in, const c
     const char *by = step_by(p, what, part(p, second + 1, stop));
     if (!by || !is_argument(first, what, ",?") || !is_argument(bound, what, LOOSER_THAN_SUM))
         return false;
+    bool own = name > in || declares(s, in);
+    if (changes_part(p, bound, stop) || changes_part(p, by, stop) ||
+        (!own && outlives(s, what, stop))) {
+        kj_hint(p->diag, m,
+                !own && outlives(s, what, stop)
+                    ? "a loop's variable ends with it: write while %s %s %s { ... }"
+                    : "range() takes its bound once: write while %s %s %s { ... }",
+                what, more ? "<=" : "<", bound);
+        return true;
+    }
     bool from = strcmp(first, "0") != 0 || *by;
     const char *range =
         kj_arena_printf(p->arena, "%s in range(%s%s%s%s%s)", what, from ? first : "",

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "lang/types.h"
-#include "parse/parse.h"
+#include "parse/habit.h"
 
 static unsigned digit_value(char c)
 {
@@ -73,19 +73,29 @@ bool kj_is_told(const kj_parser *p, kj_span span)
            !memchr(p->source->text + m->span.begin, '\n', span.begin - m->span.begin);
 }
 
-/* 1u32, 2.5_f64: the type at the end; NULL: there is none. */
-static const char *type_suffix(const char *text, size_t *len)
+/* Where the digits of a number end, of those before its suffix. */
+static size_t digits_end(const char *text, size_t len)
 {
-    size_t at = 0;
-    while (at < *len && (kj_is_digit(text[at]) || text[at] == '.'))
+    unsigned base = base_of(text, len);
+    size_t at = base == 10 ? 0 : 2;
+    while (at < len && (text[at] == '_' || (base == 10 && text[at] == '.') ||
+                        (kj_is_word(text[at]) && digit_value(text[at]) < base)))
         at++;
-    size_t digits = at;
-    at += text[at] == '_';
-    for (int t = 0; t < KJ_NTYPES; t++) {
-        const char *name = kj_types[t].name;
-        if (strlen(name) == *len - at && memcmp(name, text + at, *len - at) == 0) {
+    return at;
+}
+
+/* 1u32, 2.5_f64, 3usize: the type at the end; NULL: there is none. */
+static const char *type_suffix(kj_parser *p, const char *text, size_t *len)
+{
+    size_t at = digits_end(text, *len), digits = at;
+    while (digits > 0 && text[digits - 1] == '_')
+        digits--;
+    const char *suffix = kj_arena_printf(p->arena, "%.*s", (int)(*len - at), text + at);
+    bool size = strcmp(suffix, "usize") == 0 || strcmp(suffix, "isize") == 0;
+    for (int t = 0; t < KJ_NTYPES && digits > 0; t++) {
+        if (strcmp(kj_types[t].name, size ? "i64" : suffix) == 0) {
             *len = digits;
-            return name;
+            return kj_types[t].name;
         }
     }
     return NULL;
@@ -99,7 +109,7 @@ static const char *type_of_suffix(const char *text, size_t tail, size_t len)
         is_unsigned |= kj_to_lower(text[i]) == 'u';
         is_long |= kj_to_lower(text[i]) == 'l';
     }
-    if (memchr(text, '.', tail) || kj_to_lower(text[tail]) == 'f')
+    if (base_of(text, len) == 10 && (memchr(text, '.', tail) || kj_to_lower(text[tail]) == 'f'))
         return "f32";
     return !is_unsigned ? "i64" : is_long ? "u64" : "u32";
 }
@@ -164,6 +174,49 @@ static bool grouped_digits(kj_parser *p, kj_span span)
     return true;
 }
 
+static bool is_c_suffix(const char *text, size_t len)
+{
+    static const char *const all[] = {"u", "l", "ul", "lu", "ll", "ull", "llu", "z", "uz"};
+    char word[4] = "";
+    for (size_t i = 0; i < len && i < 3; i++)
+        word[i] = kj_to_lower(text[i]);
+    for (size_t i = 0; i < sizeof all / sizeof *all && len <= 3; i++)
+        if (strcmp(word, all[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Is the number all of an index, or of what is assigned, and so of a type that the place has? */
+static bool is_placed(const kj_source *s, kj_span span)
+{
+    uint32_t before = span.begin, line = kj_line_start(s, span.begin);
+    while (before > line && kj_is_blank(s->text[before - 1]))
+        before--;
+    uint32_t name = kj_skip_blanks(s, line);
+    char next = s->text[kj_skip_blanks(s, span.end)], prev = before > 0 ? s->text[before - 1] : 0;
+    bool open = kj_is_word_at(s, name, "let") || kj_is_word_at(s, name, "var") ||
+                kj_is_word_at(s, name, "auto") || kj_is_word_at(s, name, "const");
+    if (prev == '[')
+        return next == ']';
+    if (prev != '=' || !strchr("\r\n;}#", next) ||
+        (before > 1 && strchr("=!<>", s->text[before - 2])))
+        return false;
+    return !open || memchr(s->text + line, ':', before - line);
+}
+
+/* 1.5f, 1u, 1LL. Without its suffix a number is signed where it meets but numbers or i32: ~0u >> 28 needs it. */
+static void c_suffix(kj_parser *p, kj_message *m, kj_span span, size_t tail)
+{
+    const char *text = p->source->text + span.begin;
+    const char *type = type_of_suffix(text, tail, span.end - span.begin);
+    kj_hint(p->diag, m, "numbers have no suffix: they take the type they meet, or write %s(%.*s)",
+            type, (int)tail, text);
+    if (*type == 'f' || is_placed(p->source, span))
+        kj_fix(p->diag, m, span, "%.*s", (int)tail, text);
+    else
+        kj_fix(p->diag, m, span, "%s(%.*s)", type, (int)tail, text);
+}
+
 void kj_literal_bad_number(kj_parser *p, kj_span span, const char *text, size_t len)
 {
     size_t tail = len; /* where the letters at the end begin */
@@ -187,23 +240,23 @@ void kj_literal_bad_number(kj_parser *p, kj_span span, const char *text, size_t 
     m = kj_error(p->diag, span, KJ_RULE_NUMBER, "this is not a number");
     const char *type;
     size_t digits = len;
-    if (base_of(text, len) != 10)
-        kj_hint(p->diag, m,
-                "hexadecimal, binary and octal numbers are written 0xff, 0b101 and 0o17");
-    else if (text[len - 1] == '_')
+    if ((type = type_suffix(p, text, &digits)))
+        kj_write(p->diag, m, span, "%s(%.*s)", type, (int)digits, text);
+    else if (base_of(text, len) != 10) {
+        tail = digits_end(text, len);
+        if (tail > 2 && tail < 40 && is_c_suffix(text + tail, len - tail))
+            c_suffix(p, m, span, tail);
+        else
+            kj_hint(p->diag, m,
+                    "hexadecimal, binary and octal numbers are written 0xff, 0b101 and 0o17");
+    } else if (text[len - 1] == '_')
         kj_hint(p->diag, m, "'_' stands between digits");
     else if (tail + 1 == len && kj_to_lower(text[tail]) == 'e')
         kj_hint(p->diag, m, "an exponent has digits: 1e-3");
     else if (len - tail == 1 && kj_to_lower(text[tail]) == 'i' && tail < 40)
         kj_hint(p->diag, m, "the imaginary unit is j: %.*sj", (int)tail, text);
-    else if ((type = type_suffix(text, &digits)))
-        kj_write(p->diag, m, span, "%s(%.*s)", type, (int)digits, text);
-    else if (len - tail > 0 && len - tail <= 3 && tail < 40) {
-        kj_hint(p->diag, m,
-                "numbers have no suffix: they take the type they meet, or write %s(%.*s)",
-                type_of_suffix(text, tail, len), (int)tail, text);
-        kj_fix(p->diag, m, span, "%.*s", (int)tail, text);
-    }
+    else if (len - tail > 0 && len - tail <= 3 && tail < 40)
+        c_suffix(p, m, span, tail);
 }
 
 /* What stands behind a backslash; '\0' for nothing known. */

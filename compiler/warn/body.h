@@ -16,7 +16,9 @@ typedef struct kj_named_value {
     bool own_array; /* shared or local: no memory whose axes matter */
     unsigned axes;  /* of the thread's place in its grid that the value comes from: 1 x, 2 y, 4 z */
     int64_t least;  /* the value is this at least; -1: nobody knows */
-    const kj_expr *init;  /* of a let of one name: who asks for the let asks for what is in it */
+    const kj_expr *init; /* of a let of one name: who asks for the let asks for what is in it */
+    kj_span
+        looped; /* where the last loop has it as its own variable; begin 0: none since it was assigned */
     bool guarded;         /* something asks where its low end is */
     const kj_expr *below; /* an index that goes further back than `least` allows; or NULL */
 } kj_named_value;
@@ -44,6 +46,7 @@ static inline bool kj_warn_in_run(const kj_body *b)
     return b->item->kind == KJ_I_RUN || b->item->kind == KJ_I_RUN_FN;
 }
 kj_named_value *kj_warn_declare(kj_body *b, const char *name, kj_span span, kj_named_kind kind);
+void kj_warn_of_read(kj_body *b, kj_named_value *v);
 kj_named_value *kj_warn_find(const kj_body *b,
                              const char *name); /* NULL: it is none of the body's */
 void kj_warn_close(kj_body *b,

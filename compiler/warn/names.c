@@ -60,6 +60,20 @@ kj_named_value *kj_warn_declare(kj_body *b, const char *name, kj_span span, kj_n
     return made;
 }
 
+/* for z in range(3), behind which z is read: Python's has the loop's last. */
+void kj_warn_of_read(kj_body *b, kj_named_value *v)
+{
+    if (v->kind == KJ_B_VAR && v->looped.end > v->looped.begin) {
+        kj_message *m =
+            kj_warn(b->diag, v->looped, KJ_RULE_SHADOWED,
+                    "this '%s' is the loop's own: the one outside stays as it is", v->name);
+        kj_hint(b->diag, m, "assign it in the loop, from a loop variable of another name");
+        kj_note(b->diag, m, v->span, "declared here");
+        v->looped.end = v->looped.begin;
+    }
+    v->read = true;
+}
+
 /* ---- Closed ---- */
 
 static void warn_of_unread(const kj_body *b, const kj_named_value *v)

@@ -31,7 +31,7 @@ static void see_part(void *ctx, const kj_expr *e)
     kj_body *b = ctx;
     kj_named_value *v = e->kind == KJ_E_NAME ? kj_warn_find(b, e->u.name) : NULL;
     if (v)
-        v->read = true;
+        kj_warn_of_read(b, v);
     kj_warn_of_operation(b, e);
     if (e->kind == KJ_E_INDEX)
         kj_see_index(b, e);
@@ -60,6 +60,7 @@ static void see_target(kj_body *b, const kj_expr *e)
             see_target(b, item);
     } else if (v) {
         v->assigned = true;
+        v->looped.begin = v->looped.end; /* it has a value of its own */
     } else {
         see_part(b, e);
     }
@@ -159,6 +160,9 @@ static void see_for(kj_body *b, const kj_stmt *st)
     for (; args; args = args->next)
         kj_guard(b, args); /* its turns depend on it */
     for (const kj_name *name = st->u.for_.names; name; name = name->next) {
+        kj_named_value *outer = kj_warn_find(b, name->name);
+        if (outer)
+            outer->looped = name->span;
         kj_named_value *v = kj_warn_declare(b, name->name, name->span, KJ_B_OTHER);
         v->axes = axes;
         v->least = least;

@@ -90,8 +90,25 @@ static bool hint_of(kj_sema *s, kj_message *m, const char *name, const row *rows
     return false;
 }
 
+/* int(x) is Python's, of 64 bits, where it is a call or in a run block; int x is C's. */
+static bool hint_number(kj_sema *s, kj_message *m, const char *name)
+{
+    bool is_int = strcmp(name, "int") == 0;
+    bool called = s->diag->source->text[m->span.end] == '(';
+    if ((!is_int && strcmp(name, "float") != 0) || !(called || s->in_run))
+        return false;
+    const char *own = is_int ? "i64" : "f64";
+    kj_hint(s->diag, m,
+            called ? "write %s(x), or %s(x) for 32 bits" : "write %s, or %s for 32 bits", own,
+            is_int ? "i32" : "f32");
+    kj_fix(s->diag, m, m->span, "%s", own);
+    return true;
+}
+
 bool kj_hint_habit(kj_sema *s, kj_message *m, const char *name)
 {
+    if (hint_number(s, m, name))
+        return true;
     for (size_t i = 0; i < sizeof families / sizeof *families && !s->in_run; i++) {
         if (strncmp(families[i].prefix, name, strlen(families[i].prefix)) == 0) {
             kj_hint(s->diag, m, "%s", families[i].hint);

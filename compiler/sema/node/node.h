@@ -274,6 +274,19 @@ void kj_undeclared_anew(kj_sema *s);
 /* Reports an undeclared name, with the best hint there is, once in each body. */
 void kj_undeclared(kj_sema *s, const char *name, kj_span span);
 void kj_undeclared_target(kj_sema *s, const char *name, kj_span span); /* of an assignment */
+/* siblings.c: how a name that is not declared stands in its body, by the text. */
+typedef struct kj_first_use {
+    bool plain;        /* it begins `x = ...`, whose value is none of x's */
+    bool again;        /* it stands in the body once more, behind that */
+    bool behind_block; /* it is read where the block of its assignment has ended */
+} kj_first_use;
+kj_first_use kj_first_use_of(const kj_source *source, const char *name, kj_span span);
+bool kj_begins_statement(const kj_source *source,
+                         uint32_t at); /* nothing of it stands before `at` */
+/* Does a var or let of the item, before the span, declare it? */
+bool kj_was_declared_before(const kj_source *source, const char *name, kj_span span);
+/* Are two names the same but for a digit or the last letter: x0 and x1, dx and dy, row and rows? */
+bool kj_are_siblings(const char *a, const char *b);
 /* Of one that has several targets: are all of them names, and none declared? Told in one message. */
 bool kj_undeclared_targets(kj_sema *s, const kj_expr *targets);
 void kj_undeclared_type(kj_sema *s, const char *name, kj_span span);

@@ -320,6 +320,15 @@ static bool hint_define(kj_sema *s, kj_message *m, const char *name)
     return true;
 }
 
+/* The nearest name, as a fix only where it is no other of a row: dx, dy or left, left2. */
+static void suggest(kj_sema *s, kj_message *m, const char *name, const char *near)
+{
+    if (kj_are_siblings(name, near))
+        kj_hint(s->diag, m, "did you mean '%s'?", near);
+    else
+        kj_did_you_mean(s->diag, m, near);
+}
+
 void kj_undeclared(kj_sema *s, const char *name, kj_span span)
 {
     if (was_told(s, name, span))
@@ -332,8 +341,13 @@ void kj_undeclared(kj_sema *s, const char *name, kj_span span)
     bool value = !s->in_run && s->diag->source->text[span.end] != '(' && kj_is_type_elsewhere(name);
     /* a variable whose name is misspelled, rather than another language's function */
     const char *own = strchr("(.", s->diag->source->text[span.end]) ? NULL : nearest(s, name, OWN);
+    if (own && kj_was_declared_before(s->diag->source, name, span)) {
+        kj_hint(s->diag, m, "a block declares it, and ends before: write var %s = ... above it",
+                name);
+        return;
+    }
     if (own) {
-        kj_did_you_mean(s->diag, m, own);
+        suggest(s, m, name, own);
         return;
     }
     if (!value && (kj_hint_habit(s, m, name) || kj_hint_own_function(s, m, name)))
@@ -349,29 +363,32 @@ void kj_undeclared(kj_sema *s, const char *name, kj_span span)
         kj_did_you_mean(s->diag, m, near);
 }
 
-/* Nothing of its statement stands before it. */
-static bool begins_statement(const kj_source *source, kj_span span)
+/* A name that is assigned before it is read is a variable without its var; else it may be another one's. */
+static void hint_target(kj_sema *s, kj_message *m, const char *name, kj_span span)
 {
-    uint32_t at = span.begin;
-    while (at > 0 && strchr(" \t", source->text[at - 1]))
-        at--;
-    return at == 0 || strchr("\n{};", source->text[at - 1]) != NULL;
+    kj_first_use use = kj_first_use_of(s->diag->source, name, span);
+    const char *near = use.plain && use.again ? NULL : nearest(s, name, VARIABLES);
+    if (near) {
+        suggest(s, m, name, near);
+        return;
+    }
+    bool unwanted = strcmp(name, "_") == 0;
+    if (unwanted)
+        kj_hint(s->diag, m, "what is not wanted is named so by let alone: let first, _ = ...");
+    else if (use.behind_block)
+        kj_hint(s->diag, m, "a variable is declared first, before the block: var %s = ...", name);
+    else
+        kj_hint(s->diag, m, "a variable is declared first: var %s = ...", name);
+    if (kj_begins_statement(s->diag->source, span.begin) && !use.behind_block)
+        kj_fix(s->diag, m, (kj_span){span.begin, span.begin}, unwanted ? "let " : "var ");
 }
 
 void kj_undeclared_target(kj_sema *s, const char *name, kj_span span)
 {
     if (!was_told(s, name, span)) {
         kj_message *m = kj_sema_error(s, span, KJ_RULE_UNDECLARED, "'%s' is not declared", name);
-        const char *near = kj_is_shown(s->diag, m) ? nearest(s, name, VARIABLES) : NULL;
-        if (near)
-            kj_did_you_mean(s->diag, m, near);
-        else if (strcmp(name, "_") == 0)
-            kj_hint(s->diag, m, "what is not wanted is named so by let alone: let first, _ = ...");
-        else
-            kj_hint(s->diag, m, "a variable is declared first: var %s = ...", name);
-        if (!near && begins_statement(s->diag->source, span))
-            kj_fix(s->diag, m, (kj_span){span.begin, span.begin},
-                   *name == '_' && !name[1] ? "let " : "var ");
+        if (kj_is_shown(s->diag, m))
+            hint_target(s, m, name, span);
     }
     kj_declare_value(s, name, span, KJ_ROLE_VAR, kj_no_value(span)); /* what is read of it */
 }

@@ -1,0 +1,124 @@
+/* What the text says of a name that is not declared: whether it is a variable without its `var` rather than another one
+ * misspelled. A fix that takes another variable for it compiles, and computes something else. */
+#include <string.h>
+
+#include "sema/node/node.h"
+
+static bool begins_item(const char *line)
+{
+    static const char *const words[] = {"kernel", "fn",   "run", "const", "record",
+                                        "enum",   "type", "use", "@"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strncmp(line, words[i], strlen(words[i])) == 0 && !kj_is_word(line[strlen(words[i])]))
+            return true;
+    return *line == '@';
+}
+
+/* The next place of the name from `at` on in this item; NULL: there is none. */
+static const char *next_place(const char *text, const char *at, const char *name)
+{
+    size_t len = strlen(name);
+    for (; *at; at++) {
+        if (*at == '#')
+            at += strcspn(at, "\n");
+        if (*at == '\n' && begins_item(at + 1))
+            return NULL;
+        if (strncmp(at, name, len) == 0 && !kj_is_word(at[len]) &&
+            (at == text || (!kj_is_word(at[-1]) && at[-1] != '.')))
+            return at;
+        if (!*at)
+            return NULL;
+    }
+    return NULL;
+}
+
+static bool is_assigned(const char *place, const char *name)
+{
+    const char *next = place + strlen(name) + strspn(place + strlen(name), " \t");
+    return *next == '=' && next[1] != '=';
+}
+
+bool kj_begins_statement(const kj_source *source, uint32_t at)
+{
+    while (at > 0 && strchr(" \t", source->text[at - 1]))
+        at--;
+    return at == 0 || strchr("\n{};", source->text[at - 1]) != NULL;
+}
+
+static bool is_declared_by(const char *text, const char *place)
+{
+    const char *word = place;
+    while (word > text && strchr(" \t", word[-1]))
+        word--;
+    return word < place && word - text >= 3 &&
+           (strncmp(word - 3, "var", 3) == 0 || strncmp(word - 3, "let", 3) == 0);
+}
+
+static bool is_plain(const kj_source *source, const char *place, const char *name)
+{
+    return is_assigned(place, name) &&
+           (kj_begins_statement(source, (uint32_t)(place - source->text)) ||
+            is_declared_by(source->text, place));
+}
+
+/* Is the name read where the block of the last assignment has ended? `from`: behind the first. */
+static bool outlives_block(const kj_source *source, const char *from, const char *name)
+{
+    int depth = 0, least = 0, of = 0; /* `of` the block of the last assignment; least since then */
+    for (const char *next; (next = next_place(source->text, from, name)); from = next + 1) {
+        for (const char *c = from; c < next; c++) {
+            depth += (*c == '{') - (*c == '}');
+            least = depth < least ? depth : least;
+        }
+        if (is_plain(source, next, name) && least < of)
+            of = least = depth;
+        else if (least < of)
+            return true;
+    }
+    return false;
+}
+
+kj_first_use kj_first_use_of(const kj_source *source, const char *name, kj_span span)
+{
+    const char *text = source->text, *end = text + span.end;
+    int depth = 0;
+    for (; *end && !(depth <= 0 && strchr("\n;}", *end)); end++)
+        depth += (strchr("([", *end) != NULL) - (strchr(")]", *end) != NULL);
+    const char *next = next_place(text, text + span.end, name);
+    bool plain = is_plain(source, text + span.begin, name) && (!next || next >= end);
+    return (kj_first_use){.plain = plain, /* n = n + 1 has a value already */
+                          .again = next_place(text, end, name) != NULL,
+                          .behind_block = plain && outlives_block(source, end, name)};
+}
+
+bool kj_was_declared_before(const kj_source *source, const char *name, kj_span span)
+{
+    const char *text = source->text, *at = text + span.begin;
+    while (at > text && !(at[-1] == '\n' && begins_item(at)))
+        at--;
+    for (; (at = next_place(text, at, name)) && at < text + span.begin; at++)
+        if (is_declared_by(text, at))
+            return true;
+    return false;
+}
+
+/* The same but for digits? */
+static bool differ_in_digits(const char *a, const char *b)
+{
+    for (;; a++, b++) {
+        while (kj_is_digit(*a))
+            a++;
+        while (kj_is_digit(*b))
+            b++;
+        if (*a != *b || !*a)
+            return *a == *b;
+    }
+}
+
+bool kj_are_siblings(const char *a, const char *b)
+{
+    size_t m = strlen(a), n = strlen(b), same = 0;
+    while (a[same] && a[same] == b[same])
+        same++;
+    return differ_in_digits(a, b) || (same + 1 >= m && same + 1 >= n);
+}
