@@ -17,7 +17,8 @@ struct kj_flow {
     bool *waiting;   /* is it one of them? */
 };
 
-/* Of all that the value is made of by arithmetic alone: what loads, votes and calls give goes by more than operands. */
+/* Of all that the value is made of by arithmetic and functions: what loads, atomics and inlined blocks give does not
+ * grow by each of their operands. */
 static void made_of(kj_flow *f, int to, const kj_texpr *e)
 {
     const kj_texpr *operands[KJ_MAX_OPERANDS];

@@ -24,7 +24,7 @@ typedef struct search {
     bool narrow; /* the block is only a few threads wide */
     bool flat;   /* the lanes go by the threads' numbers */
     step *var;   /* by kj_var.id: what is known of it so far */
-    bool *turns; /* likewise: a loop counts in it */
+    bool *turns; /* likewise: a loop counts in it, by ones */
     int depth;   /* loops around */
     int operations;
     double cost;
@@ -136,6 +136,12 @@ static void assign(search *f, const kj_var *v, step s)
     f->var[v->id] = s;
 }
 
+static bool is_unit(const kj_texpr *by)
+{
+    return by->kind == KJ_TE_CONST &&
+           (by->u.value.i == 1 || (by->u.value.i == -1 && kj_is_signed(by->type)));
+}
+
 static bool visit_assignment(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 {
     search *f = ctx;
@@ -149,27 +155,32 @@ static bool visit_assignment(void *ctx, const kj_tstmt *s, const kj_texpr *e)
         assign(f, s->u.assign.var, step_of(f, s->u.assign.value));
     if (s->kind == KJ_TS_FOR) {
         assign(f, s->u.for_.var, sum(step_of(f, s->u.for_.start), step_of(f, s->u.for_.step)));
-        f->turns[s->u.for_.var->id] = true;
+        f->turns[s->u.for_.var->id] = is_unit(s->u.for_.step);
     }
     return true;
 }
 
 /* ---- Accesses ---- */
 
-static bool has_turn(const search *f, const kj_texpr *e)
+/* Does it move by one from turn to turn? */
+static bool goes_by_turns(const search *f, const kj_texpr *e)
 {
-    const kj_texpr *operands[KJ_MAX_OPERANDS];
-    bool has = e->kind == KJ_TE_VAR && f->turns[e->u.var->id];
-    for (int i = 0, n = kj_operands(e, operands); i < n && !has; i++)
-        has = has_turn(f, operands[i]);
-    return has;
+    switch (e->kind) {
+    case KJ_TE_VAR: return f->turns[e->u.var->id];
+    case KJ_TE_CONVERT: return goes_by_turns(f, e->u.unary.arg);
+    case KJ_TE_BINARY:
+        if (e->u.binary.op != KJ_OP_ADD && e->u.binary.op != KJ_OP_SUB)
+            return false;
+        return goes_by_turns(f, e->u.binary.lhs) != goes_by_turns(f, e->u.binary.rhs);
+    default: return false;
+    }
 }
 
-/* Does a loop go along a row of each thread's? Such are loaded by strips. */
+/* Does a loop go along a row of each thread's? Such are loaded by strips (lower/gang/strip_find.c). */
 static bool goes_along(const search *f, const kj_tarray *a, kj_texpr *const *index)
 {
     const kj_texpr *last = a->ndim ? index[a->ndim - 1] : NULL;
-    return f->depth > 0 && last && step_of(f, last) == STAYS && has_turn(f, last);
+    return f->depth > 0 && last && step_of(f, last) == STAYS && goes_by_turns(f, last);
 }
 
 /* Of narrow blocks costs are those of 16 threads: so many rows, each an operation. */

@@ -146,7 +146,7 @@ static uint8_t element_dep(const kj_deps *deps, const kj_tarray *a, uint8_t inde
         deps->element[a->root->id] | (kj_is_fetched_again(a) ? KJ_DEP_ATOMIC | KJ_DEP_AGAIN : 0);
     if (a->root->space == KJ_SHARED)
         return held | index | KJ_DEP_BLOCK | KJ_DEP_GIVEN;
-    if (a->root->space == KJ_GLOBAL && a->root->written)
+    if (a->root->space == KJ_GLOBAL && (a->root->written || deps->overlap))
         held |= KJ_DEP_GIVEN;
     return held | (a->root->space == KJ_LOCAL ? KJ_DEP_THREAD : index);
 }
@@ -494,6 +494,9 @@ static kj_deps *analyse(kj_arena *arena, const kj_tkernel *kernel, kj_diag *diag
     w.kernel = kernel;
     w.flow = kj_find_flow(arena, kernel);
     w.disjoint = kernel->disjoint;
+    for (int i = 0; i < kernel->nroots; i++)
+        deps->overlap |=
+            !kernel->disjoint && kernel->roots[i]->space == KJ_GLOBAL && kernel->roots[i]->written;
     w.parted = kernel->body->barrier && !diag;
     w.cut = w.parted && kj_may_spin(arena, kernel) ? kernel : NULL;
     walk_kernel(&w, kernel);

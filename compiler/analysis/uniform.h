@@ -37,6 +37,7 @@ enum {
 typedef struct kj_deps {
     uint8_t *var;     /* by kj_var.id */
     uint8_t *element; /* by root id: KJ_DEP_ATOMIC, KJ_DEP_GIVEN where one may hold what they say */
+    bool overlap;     /* what it writes may be elements of any array of global memory */
     bool atomics;     /* the kernel has some */
     bool warps;       /* it asks for lanes or has operations of a warp: gangs are whole warps */
     uint8_t lane;     /* of laneid */

@@ -120,7 +120,8 @@ static void claim(kj_lower *lo, LLVMValueRef fault, LLVMValueRef order, LLVMValu
                                       LLVMBuildICmp(lo->b, LLVMIntUGT, within, same, ""), "");
     LLVMBuildCondBr(lo->b, LLVMBuildOr(lo->b, less, equal, ""), better, lo->unlock);
     LLVMPositionBuilderAtEnd(lo->b, better);
-    store_word(lo, fault, offsetof(kj_host_fault, within), within); /* first: see is_told_before */
+    store_word(lo, fault, offsetof(kj_host_fault, within), within);
+    lo->target->fence(lo, KJ_BI_THREADFENCE, NULL); /* who sees the order sees what is within */
     store_word(lo, fault, offsetof(kj_host_fault, order), order);
 }
 
@@ -239,27 +240,35 @@ void kj_fault_poll(kj_lower *lo)
     LLVMPositionBuilderAtEnd(lo->b, on);
 }
 
-/* Is a failure told of a block before this one, or of this one before the thread passed its last barrier? What comes
- * later may have to give way: the thread may fail itself yet, and be the one that is told. Behind operations of a warp
- * that is not defined, and each of the block's counts. The holder of the lock writes `within` before `order`. */
-static LLVMValueRef is_told_before(kj_lower *lo)
+/* Goes on where a failure of this block is told, in a stretch before the thread's own; else to `on`. */
+static void when_before(kj_lower *lo, LLVMValueRef is_here, LLVMBasicBlockRef on)
 {
-    LLVMValueRef fault = lo->target->fault(lo), own = LLVMBuildNot(lo->b, kj_block_number(lo), "");
-    LLVMValueRef told = load_word(lo, fault, offsetof(kj_host_fault, order));
-    if (lo->deps->warps)
-        return LLVMBuildICmp(lo->b, LLVMIntUGE, told, own, "");
-    LLVMValueRef within = load_word(lo, fault, offsetof(kj_host_fault, within));
+    LLVMBasicBlockRef here = kj_new_block(lo, "here"), before = kj_new_block(lo, "before");
+    LLVMBuildCondBr(lo->b, is_here, here, on);
+    LLVMPositionBuilderAtEnd(lo->b, here);
+    lo->target->fence(lo, KJ_BI_THREADFENCE, NULL);
+    LLVMValueRef within = load_word(lo, lo->target->fault(lo), offsetof(kj_host_fault, within));
     LLVMValueRef then = LLVMBuildLShr(lo->b, LLVMBuildNot(lo->b, within, ""), kj_i64(lo, 32), "");
     LLVMValueRef now = kj_word(lo, LLVMBuildLoad2(lo->b, lo->i32, lo->stretch, ""));
-    LLVMValueRef before = LLVMBuildICmp(lo->b, LLVMIntUGT, told, own, "");
-    LLVMValueRef here = LLVMBuildAnd(lo->b, LLVMBuildICmp(lo->b, LLVMIntEQ, told, own, ""),
-                                     LLVMBuildICmp(lo->b, LLVMIntULT, then, now, ""), "");
-    return LLVMBuildOr(lo->b, before, here, "");
+    LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntULT, then, now, ""), before, on);
+    LLVMPositionBuilderAtEnd(lo->b, before);
 }
 
+/* What comes later in order may have to give way: the thread may fail itself yet, and be the one that is told. Behind
+ * operations of a warp that is not defined, and each of the block's counts. */
 void kj_fault_look(kj_lower *lo)
 {
-    LLVMBasicBlockRef on = kj_new_block(lo, "on");
-    LLVMBuildCondBr(lo->b, is_told_before(lo), lo->fail, on);
+    LLVMBasicBlockRef later = kj_new_block(lo, "later"), on = kj_new_block(lo, "on");
+    LLVMValueRef own = LLVMBuildNot(lo->b, kj_block_number(lo), "");
+    LLVMValueRef told = load_word(lo, lo->target->fault(lo), offsetof(kj_host_fault, order));
+    LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntUGT, told, own, ""), lo->fail, later);
+    LLVMPositionBuilderAtEnd(lo->b, later);
+    LLVMValueRef is_here = LLVMBuildICmp(lo->b, LLVMIntEQ, told, own, "");
+    if (lo->deps->warps) {
+        LLVMBuildCondBr(lo->b, is_here, lo->fail, on);
+    } else {
+        when_before(lo, is_here, on);
+        LLVMBuildBr(lo->b, lo->fail);
+    }
     LLVMPositionBuilderAtEnd(lo->b, on);
 }
