@@ -107,3 +107,57 @@ kj_parts kj_host_complex_power(kj_parts z, kj_parts w, bool real)
     kj_parts v = kj_host_rect((double)(length / scale), angle);
     return (kj_parts){v.re * scale, v.im * scale};
 }
+
+/* ---- Without the C library ---- */
+
+/* As Python: without a second look at infinities. */
+kj_parts kj_host_product(kj_parts x, kj_parts y)
+{
+    return (kj_parts){x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re};
+}
+
+/* (a + bi) / (c + di) by Smith's method: with |c| >= |d| it is ((a + b*r) + (b - a*r)i) / (c + d*r)
+ * where r = d/c. Otherwise both are divided by i first: b - ai, d - ci. Of huge numbers
+ * both sides are scaled. */
+kj_parts kj_host_quotient(kj_parts x, kj_parts y)
+{
+    bool turned = fabs(y.re) < fabs(y.im);
+    kj_parts over = turned ? (kj_parts){x.im, -x.re} : x;
+    kj_parts under = turned ? (kj_parts){y.im, -y.re} : y;
+    double r = under.re == 0 ? under.im : under.im / under.re;
+    double size = fmax(fmax(fabs(x.re), fabs(x.im)), fabs(under.re));
+    double scale = size > 0x1p1022 ? 0.25 : 1;
+    over = (kj_parts){over.re * scale, over.im * scale};
+    under = (kj_parts){under.re * scale, under.im * scale};
+    double below = under.re + under.im * r;
+    return (kj_parts){(over.re + over.im * r) / below, (over.im - over.re * r) / below};
+}
+
+static kj_parts products(kj_parts z, int n)
+{
+    kj_parts all = {1, 0};
+    bool any = false;
+    for (; n; n >>= 1) {
+        if (n & 1)
+            all = any ? kj_host_product(all, z) : z;
+        any |= n & 1;
+        z = kj_host_product(z, z);
+    }
+    return all;
+}
+
+static kj_parts moved(kj_parts z, int e)
+{
+    return (kj_parts){ldexp(z.re, e), ldexp(z.im, e)};
+}
+
+/* By squaring, as kernels do with integers. Of inverse ones z has a length near 1 first, since z ** -n may overflow where
+ * they do not. */
+kj_parts kj_host_whole_power(kj_parts z, int n)
+{
+    double size = fmax(fabs(z.re), fabs(z.im));
+    int e = n < -1 && size > 0 && isfinite(size) ? ilogb(size) : 0;
+    if (n >= 0)
+        return products(z, n);
+    return moved(kj_host_quotient((kj_parts){1, 0}, products(moved(z, -e), -n)), e * n);
+}

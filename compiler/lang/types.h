@@ -296,6 +296,10 @@ typedef struct kj_parts {
 } kj_parts;
 bool kj_host_complex(kj_builtin id, kj_parts z, kj_parts *out);
 kj_parts kj_host_complex_power(kj_parts z, kj_parts w, bool real);
+kj_parts kj_host_product(kj_parts x, kj_parts y);
+kj_parts kj_host_quotient(kj_parts x, kj_parts y);
+enum { KJ_MAX_PRODUCTS = 64 }; /* so large a whole number a power is products by */
+kj_parts kj_host_whole_power(kj_parts z, int n);
 kj_parts kj_host_rect(double length, double angle);
 /* What an operator is of literals of which one is a float, and what a builtin is: a literal too (math.c).
  * False where the builtin asks for the type, or gives no number. */

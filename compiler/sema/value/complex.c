@@ -4,8 +4,6 @@
  * 2.5j has no type yet: it is a complex value of kj_complex_literal, whose parts are literals. */
 #include "sema/value/value.h"
 
-enum { MAX_POWER = 64 };
-
 /* A complex number of two parts, or a real one. */
 typedef struct number {
     kj_operand part[2];
@@ -322,8 +320,8 @@ static bool whole(const kj_operand *v, int *n)
                         : v->kind == KJ_V_SCALAR && kj_is_const(v->u.scalar.e)
                             ? &v->u.scalar.e->u.value
                             : NULL;
-    if (!x || !kj_is_int(x->type) || (!kj_is_signed(x->type) && x->u > MAX_POWER) ||
-        x->i < -MAX_POWER || x->i > MAX_POWER)
+    if (!x || !kj_is_int(x->type) || (!kj_is_signed(x->type) && x->u > KJ_MAX_PRODUCTS) ||
+        x->i < -KJ_MAX_PRODUCTS || x->i > KJ_MAX_PRODUCTS)
         return false;
     *n = (int)x->i;
     return true;
@@ -338,27 +336,66 @@ static kj_operand held_value(kj_sema *s, kj_operand z, const char *name)
 static kj_operand products(kj_sema *s, kj_operand z, int n, kj_span span)
 {
     kj_operand all = kj_literal(kj_int(KJ_I64, 1), span), square = held_value(s, z, "base");
-    bool inverse = n < 0;
-    for (n = inverse ? -n : n; n; n >>= 1) {
+    for (; n; n >>= 1) {
         if (n & 1)
             all = all.kind == KJ_V_LITERAL ? square : kj_binary(s, KJ_OP_MUL, all, square, span);
         if (n > 1)
             square = held_value(s, kj_binary(s, KJ_OP_MUL, square, square, span), "square");
     }
-    if (inverse)
-        return kj_binary(s, KJ_OP_DIV, literal(1, span), all, span);
     if (all.kind != KJ_V_LITERAL)
         return all;
     return is_literal(&z) ? kj_complex(s, literal(1, span), literal(0, span), span)
                           : kj_coerce_aggregate(s, all, z.u.tuple.of, "this");
 }
 
+/* z * 2 ** (e * times) */
+static kj_operand moved(kj_sema *s, kj_operand z, kj_operand e, int times, kj_span span)
+{
+    kj_operand by =
+        held(s, kj_binary(s, KJ_OP_MUL, e, kj_literal(kj_int(KJ_I64, times), span), span));
+    kj_operand part[2];
+    for (int i = 0; i < 2; i++) {
+        kj_texpr *args[2] = {z.u.tuple.items[i].u.scalar.e, by.u.scalar.e};
+        part[i] = held(s, kj_scalar(kj_te_call(s, KJ_BI_LDEXP, args, 2, args[0]->type, span)));
+    }
+    return kj_complex(s, part[0], part[1], span);
+}
+
+/* The exponent of the larger part; 0 where it has none: it is 0, infinite or NaN. */
+static kj_operand exponent_of(kj_sema *s, kj_operand z, kj_span span)
+{
+    enum { MOST = 2000 };
+    kj_operand size = larger_size(s, z.u.tuple.items[0], z.u.tuple.items[1]);
+    kj_operand e = held(s, kj_real_call(s, KJ_BI_ILOGB, size));
+    for (int i = 0; i < 2; i++) {
+        kj_operand most = kj_literal(kj_int(KJ_I64, i ? -MOST : MOST), span);
+        kj_operand none = kj_binary(s, i ? KJ_OP_LT : KJ_OP_GT, e, most, span);
+        e = kj_choose(s, held(s, none), kj_scalar(kj_te_const(s, kj_int(KJ_I32, 0), span)), e);
+    }
+    return e;
+}
+
+/* 1 / z ** n. Of larger n z has a length near 1 first, by a power of 2, since z ** n may overflow where that does not. */
+static kj_operand inverse_of_products(kj_sema *s, kj_operand z, int n, kj_span span)
+{
+    if (n == 1)
+        return kj_binary(s, KJ_OP_DIV, literal(1, span), products(s, z, n, span), span);
+    z = kj_hold_value(s, z, "base");
+    kj_operand e = exponent_of(s, z, span);
+    kj_operand p = kj_hold_value(s, products(s, moved(s, z, e, -1, span), n, span), "power");
+    kj_operand q = kj_binary(s, KJ_OP_DIV, literal(1, span), p, span);
+    return moved(s, kj_hold_value(s, q, "inverse"), e, -n, span);
+}
+
 kj_operand kj_complex_power(kj_sema *s, kj_operand a, kj_operand b, kj_dtype want, kj_span span)
 {
     int n;
-    if (kj_is_complex(&a) && whole(&b, &n))
+    bool is_whole = kj_is_complex(&a) && whole(&b, &n);
+    if (is_whole && n >= 0)
         return products(s, a, n, span);
-    kj_operand v[2] = {a, b}, folded;
+    if (is_whole && !is_literal(&a))
+        return inverse_of_products(s, a, -n, span);
+    kj_operand v[2] = {a, is_whole ? kj_literal(kj_int(KJ_I64, n), span) : b}, folded;
     if (kj_fold_complex(s, KJ_BI_POW, v, 2, span, &folded))
         return folded;
     bool real = !kj_is_complex(&b);

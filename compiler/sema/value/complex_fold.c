@@ -35,6 +35,13 @@ static kj_operand polar(kj_sema *s, kj_parts z, bool open, kj_span span)
     return kj_tuple(items, 2, NULL, span);
 }
 
+/* Is a power by it products? */
+static bool is_whole(const kj_operand *v)
+{
+    return v->kind == KJ_V_LITERAL && kj_is_int(v->u.literal.type) &&
+           v->u.literal.i >= -KJ_MAX_PRODUCTS && v->u.literal.i <= KJ_MAX_PRODUCTS;
+}
+
 bool kj_fold_complex(kj_sema *s, kj_builtin id, const kj_operand *v, int n, kj_span span,
                      kj_operand *out)
 {
@@ -42,7 +49,9 @@ bool kj_fold_complex(kj_sema *s, kj_builtin id, const kj_operand *v, int n, kj_s
     bool open = false;
     if (n < 1 || n > 2 || !take(&v[0], &z[0], &open) || (n == 2 && !take(&v[1], &z[1], &open)))
         return false;
-    if (id == KJ_BI_POW && n == 2)
+    if (id == KJ_BI_POW && n == 2 && is_whole(&v[1]))
+        *out = whole(s, kj_host_whole_power(z[0], (int)z[1].re), open, span);
+    else if (id == KJ_BI_POW && n == 2)
         *out = whole(s, kj_host_complex_power(z[0], z[1], !kj_is_complex(&v[1])), open, span);
     else if (id == KJ_BI_RECT && n == 2)
         *out = whole(s, kj_host_rect(z[0].re, z[1].re), open, span);

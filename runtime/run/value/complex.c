@@ -59,53 +59,16 @@ static kj_parts difference(kj_rvalue a, kj_rvalue b)
     return (kj_parts){x.re - y.re, both ? x.im - y.im : kj_run_is_complex(a) ? x.im : -y.im};
 }
 
-/* As Python: without a second look at infinities. */
-static kj_parts product(kj_parts x, kj_parts y)
-{
-    return (kj_parts){x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re};
-}
-
 static kj_parts scaled(kj_parts z, double by)
 {
     return (kj_parts){z.re * by, z.im * by};
 }
 
-/* (a + bi) / (c + di) by Smith's method: with |c| >= |d| it is ((a + b*r) + (b - a*r)i) / (c + d*r)
- * where r = d/c. Otherwise both are divided by i first: b - ai, d - ci. Of huge numbers
- * both sides are scaled. */
-static kj_parts quotient(kj_parts x, kj_parts y)
-{
-    bool turned = fabs(y.re) < fabs(y.im);
-    kj_parts over = turned ? (kj_parts){x.im, -x.re} : x;
-    kj_parts under = turned ? (kj_parts){y.im, -y.re} : y;
-    double r = under.re == 0 ? under.im : under.im / under.re;
-    double size = fmax(fmax(fabs(x.re), fabs(x.im)), fabs(under.re));
-    double scale = size > 0x1p1022 ? 0.25 : 1;
-    over = scaled(over, scale);
-    under = scaled(under, scale);
-    double below = under.re + under.im * r;
-    return (kj_parts){(over.re + over.im * r) / below, (over.im - over.re * r) / below};
-}
-
-/* By squaring, as kernels do with integers. */
-static kj_parts whole_power(kj_parts z, int64_t n)
-{
-    kj_parts all = {1, 0};
-    bool any = false;
-    for (uint64_t k = n < 0 ? 0 - (uint64_t)n : (uint64_t)n; k; k >>= 1) {
-        if (k & 1)
-            all = any ? product(all, z) : z;
-        any |= k & 1;
-        z = product(z, z);
-    }
-    return n < 0 ? quotient((kj_parts){1, 0}, all) : all;
-}
-
 static kj_parts power(kj_rvalue a, kj_rvalue b)
 {
-    enum { MOST = 64 };
-    if (b.kind == KJ_R_INT && b.dtype != KJIT_U64 && b.u.i >= -MOST && b.u.i <= MOST)
-        return whole_power(parts_of(a), b.u.i);
+    if (b.kind == KJ_R_INT && b.dtype != KJIT_U64 && b.u.i >= -KJ_MAX_PRODUCTS &&
+        b.u.i <= KJ_MAX_PRODUCTS)
+        return kj_host_whole_power(parts_of(a), (int)b.u.i);
     return kj_host_complex_power(parts_of(a), parts_of(b), !kj_run_is_complex(b));
 }
 
@@ -119,10 +82,10 @@ bool kj_run_complex_binary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rval
     case KJ_OP_MUL:
         *out = from_parts(!kj_run_is_complex(a)   ? scaled(y, x.re)
                           : !kj_run_is_complex(b) ? scaled(x, y.re)
-                                                  : product(x, y));
+                                                  : kj_host_product(x, y));
         return true;
     case KJ_OP_DIV:
-        *out = from_parts(kj_run_is_complex(b) ? quotient(x, y)
+        *out = from_parts(kj_run_is_complex(b) ? kj_host_quotient(x, y)
                                                : (kj_parts){x.re / y.re, x.im / y.re});
         return true;
     case KJ_OP_POW: *out = from_parts(power(a, b)); return true;
