@@ -1,5 +1,6 @@
 /* What C, CUDA, Python and Rust write, and what it is here: the source around a syntax error in, a hint and a fix out.
  * They read the text and not tokens, as it is that of other languages; what they don't understand they leave alone. */
+#include <limits.h>
 #include <string.h>
 
 #include "knl.tab.h"
@@ -311,19 +312,55 @@ void kj_habit_call(kj_parser *p, kj_message *m, kj_span at)
     kj_fix(p->diag, m, (kj_span){p->prev_span.end, end}, "(%s)", kj_piece(p, at.begin, end));
 }
 
-bool kj_habit_walrus(kj_parser *p, kj_span at)
+/* Where what stands at `at` ends if it is a comment or a text; else `at`. */
+static uint32_t behind_text(const kj_source *s, uint32_t at)
+{
+    if (s->text[at] == '#')
+        return kj_line_end(s, at);
+    if (s->text[at] != '"')
+        return at;
+    for (at++; s->text[at] && s->text[at] != '"' && s->text[at] != '\n'; at++)
+        at += s->text[at] == '\\' && s->text[at + 1];
+    return at + (s->text[at] == '"');
+}
+
+/* Stands the name before this token in its item, in a block that is open still? There it may be declared. A loop's are
+ * of its block. */
+static bool is_known(const kj_parser *p, const char *name)
 {
     const kj_source *s = p->source;
+    uint32_t at = p->span.begin;
+    while (at > p->begin && !(s->text[at - 1] == '\n' && kj_is_word(s->text[at])))
+        at--;
+    int depth = 0, known = INT_MAX, loop = 0; /* known: the block's depth, the outermost's */
+    while (at < p->span.begin) {
+        uint32_t next = behind_text(s, at);
+        char c = s->text[at];
+        if (next == at && kj_is_word(c)) {
+            next = kj_word_end(s, at);
+            if (kj_is_word_at(s, at, "for"))
+                loop = 1;
+            bool member = at > 0 && s->text[at - 1] == '.';
+            if (!member && kj_is_word_at(s, at, name) && depth + loop < known)
+                known = depth + loop;
+        } else if (next == at) {
+            next++;
+            depth += (c == '{') - (c == '}');
+            loop = c == '{' || c == '\n' ? 0 : loop;
+            known = c == '}' && depth < known ? INT_MAX : known;
+        }
+        at = next;
+    }
+    return known != INT_MAX;
+}
+
+bool kj_habit_walrus(kj_parser *p, kj_span at)
+{
     if (p->first != KJ_TK_NAME || p->first_span.begin != p->span.begin || !kj_layout_assigns(p))
         return false;
     const char *name = kj_piece(p, p->span.begin, p->span.end);
-    uint32_t item = p->span.begin; /* a word of the item before it: it may be declared */
-    while (item > p->begin && !(s->text[item - 1] == '\n' && kj_is_word(s->text[item])))
-        item--;
-    for (uint32_t i = item; i < p->span.begin; i++)
-        if (s->text[i] == *name && (i == 0 || !kj_is_word(s->text[i - 1])) &&
-            kj_is_word_at(s, i, name))
-            return false;
+    if (is_known(p, name))
+        return false;
     kj_message *m = kj_error(p->diag, at, KJ_RULE_SPELLING, "use '=' instead of ':='");
     kj_hint(p->diag, m, "a variable is declared first: var %s = ...", name);
     kj_fix(p->diag, m, (kj_span){p->span.begin, at.end}, "var %s =", name);

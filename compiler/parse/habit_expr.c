@@ -211,19 +211,37 @@ static kj_span trimmed(const kj_source *s, uint32_t begin, uint32_t end)
     return (kj_span){begin, end};
 }
 
+/* [0..n]: the list that the range is all of, if one may stand for the other; else where it ends before it begins. */
+static kj_span list_of_range(const kj_parser *p, const kj_bracket *open, kj_span at, uint32_t stop)
+{
+    const kj_source *s = p->source;
+    uint32_t close = kj_skip_blanks(s, stop);
+    bool whole = kj_skip_blanks(s, open->span.end) == at.begin && s->text[close] == ']';
+    return whole && open->behind == KJ_TK_IN ? (kj_span){open->span.begin, close + 1}
+                                             : (kj_span){1, 0};
+}
+
 /* 0..n - 1, 1..=n: `..` takes all that is behind it. Within x[...] a slice is meant. */
 void kj_habit_range(kj_parser *p, kj_message *m, kj_span at)
 {
     const kj_source *s = p->source;
-    bool to = s->text[at.end - 1] == '=', index = p->nopen && p->open[p->nopen - 1].kind == '[';
+    const kj_bracket *open = p->nopen ? &p->open[p->nopen - 1] : NULL;
+    bool to = s->text[at.end - 1] == '=', within = open && open->kind == '[';
+    bool index = within && (open->behind == KJ_TK_NAME || open->behind == KJ_TK_RPAREN ||
+                            open->behind == KJ_TK_RBRACKET);
     kj_span stop = trimmed(s, at.end, expression_end(s, at.end));
     uint32_t first = at.begin;
     while (s->text[first] != '.')
         first++;
     if (stop.end <= stop.begin)
         return;
-    kj_write(p->diag, m, (kj_span){at.begin, stop.end}, index ? "%s:%s%s" : "range(%s, %s%s)",
-             kj_piece(p, at.begin, first), kj_piece(p, stop.begin, stop.end), to ? " + 1" : "");
+    kj_span all = {at.begin, stop.end};
+    if (within && !index)
+        all = list_of_range(p, open, at, stop.end);
+    if (all.end <= all.begin)
+        return;
+    kj_write(p->diag, m, all, index ? "%s:%s%s" : "range(%s, %s%s)", kj_piece(p, at.begin, first),
+             kj_piece(p, stop.begin, stop.end), to ? " + 1" : "");
 }
 
 /* The ? and the : that belongs to it, neither within brackets. */

@@ -157,7 +157,7 @@ static void push(kj_parser *p, char kind, kj_span span)
         p->open = open;
         p->open_capacity = capacity;
     }
-    p->open[p->nopen++] = (kj_bracket){kind, span};
+    p->open[p->nopen++] = (kj_bracket){kind, p->token, span};
     p->nbraces += kind == '{';
 }
 

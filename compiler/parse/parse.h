@@ -6,7 +6,8 @@
 #include "parse/ast.h"
 
 typedef struct kj_bracket {
-    char kind; /* ( [ { */
+    char kind;  /* ( [ { */
+    int behind; /* the token before it, or 0 */
     kj_span span;
 } kj_bracket;
 

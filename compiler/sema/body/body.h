@@ -34,6 +34,11 @@ kj_symbol *kj_named(kj_sema *s, const kj_expr *e);
 /* The same, but elements of arrays, and parts of them, stay places; other expressions are values. */
 kj_operand kj_place_expr(kj_sema *s, const kj_expr *e);
 
+/* ---- precedence.c ---- */
+
+/* a & b at a comparison that C would do before it, of which one is a bool and one a number (reported). */
+bool kj_joins_comparison(kj_sema *s, const kj_expr *e, const kj_operand *a, const kj_operand *b);
+
 /* ---- meant.c: for whom operators compute, kj_sema.meant ---- */
 
 /* What it is within an expression that is for `want`. */

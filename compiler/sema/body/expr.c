@@ -72,9 +72,15 @@ void kj_expr_list(kj_sema *s, const kj_expr *e, kj_operand *out, int n)
 
 static kj_operand binary_expr(kj_sema *s, const kj_expr *e)
 {
+    const kj_expr *around = s->compares;
+    if (kj_ops[e->u.binary.op].class == KJ_OPS_COMPARE)
+        s->compares = e;
     kj_operand a = kj_expr_untyped(s, e->u.binary.lhs, KJ_VOID);
     kj_tstmt **at = s->sink->tail;
     kj_operand b = kj_expr_untyped(s, e->u.binary.rhs, KJ_VOID);
+    s->compares = around;
+    if (kj_joins_comparison(s, e, &a, &b))
+        return kj_no_value(e->span);
     if (kj_could_see(s, at, &b))
         kj_spill(s, &a, &at);
     return kj_binary(s, e->u.binary.op, a, b, e->span);
@@ -149,8 +155,11 @@ static kj_operand chain_expr(kj_sema *s, const kj_expr *e)
     kj_operand *given = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)n);
     for (int i = 0; i < n; i++)
         given[i] = kj_no_value(e->span);
+    const kj_expr *around = s->compares;
+    s->compares = e;
     kj_operand first = kj_expr_untyped(s, e->u.chain.operands, KJ_VOID);
     kj_operand v = chain_rest(s, e, first, e->u.chain.operands->next, 0, given);
+    s->compares = around;
     for (int i = 0; i < n; i++) {
         vectors |= given[i].kind == KJ_V_TUPLE;
         wrong |= given[i].kind == KJ_V_ERROR;

@@ -233,38 +233,10 @@ static bool is_bool(const kj_operand *v)
     return v->kind == KJ_V_SCALAR && v->u.scalar.e->type == KJ_BOOL;
 }
 
-/* x > 0 & c: in C the comparison is first, here `&` is. (Reported.) */
-static bool joins_comparison(kj_sema *s, kj_op op, const kj_operand *v, kj_span span)
-{
-    const char *text = s->diag->source->text;
-    uint32_t before = span.begin, after = span.end;
-    if ((op != KJ_OP_AND && op != KJ_OP_OR) || is_bool(&v[0]) == is_bool(&v[1]))
-        return false;
-    while (before > 0 && text[before - 1] == ' ')
-        before--;
-    while (text[after] == ' ')
-        after++;
-    const char *next = text + after;
-    bool behind = before > 1 && (text[before - 1] == '=' ? strchr("=!<>", text[before - 2]) != NULL
-                                                         : strchr("<>", text[before - 1]) != NULL);
-    bool compares = behind || *next == '<' || *next == '>' ||
-                    ((*next == '=' || *next == '!') && next[1] == '=');
-    const char *sign = kj_ops[op].spelling;
-    if (!compares)
-        return false;
-    kj_hint(s->diag,
-            kj_sema_error(s, span, KJ_RULE_NOT_A_NUMBER,
-                          "'%s' comes before comparisons, and has a number and a bool here", sign),
-            "write '%s' between comparisons, or each in parentheses: (x > 0) %s (y > 0)",
-            op == KJ_OP_AND ? "and" : "or", sign);
-    return true;
-}
-
 static kj_operand arithmetic(kj_sema *s, kj_op op, kj_operand *v, kj_span span)
 {
     const char *what = kj_arena_printf(s->diag->arena, "'%s'", kj_ops[op].spelling);
-    if (joins_comparison(s, op, v, span) || kj_no_number(s, &v[0], what) ||
-        kj_no_number(s, &v[1], what))
+    if (kj_no_number(s, &v[0], what) || kj_no_number(s, &v[1], what))
         return kj_no_value(span);
     bool open = v[0].open || v[1].open;
     if (!kj_unify(s, v, 2, KJ_VOID, span, what))
