@@ -244,12 +244,17 @@ static bool wrong_kind(kj_run *r, const char *name, const char *text, kj_rkind w
     return wanted == KJ_R_BOOL ? kj_run_hint(r, "%s=true or %s=false", name, name) : false;
 }
 
-/* Digits that make more than the largest number, which would be infinite without a word. */
+/* Digits that make more than the largest number, which would be infinite without a word: parts are infinite that no
+ * "inf" says to be. */
 static bool is_too_large(kj_rvalue v, const char *text)
 {
-    bool infinite = (v.kind == KJ_R_FLOAT || v.kind == KJ_R_COMPLEX) && isinf(v.u.f);
-    infinite |= v.kind == KJ_R_COMPLEX && isinf(v.imag);
-    return infinite && !strstr(text, "inf");
+    int parts = (v.kind == KJ_R_FLOAT || v.kind == KJ_R_COMPLEX) && isinf(v.u.f);
+    parts += v.kind == KJ_R_COMPLEX && isinf(v.imag);
+    while ((text = strstr(text, "inf")) != NULL) {
+        text += strlen("inf");
+        parts--;
+    }
+    return parts > 0;
 }
 
 /* A number for a param of that kind: whole floats are ints too (n=1e6), ints are floats, and both
