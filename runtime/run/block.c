@@ -75,13 +75,12 @@ static void end(kj_run *r)
 
 static kjit_status no_run_block(kjit_module *mod, const kjit_run_options *options)
 {
-    kj_text t = {0};
-    kj_run_suggest(mod->program, &t);
-    kjit_status status = t.failed || !t.data ? kj_no_memory(mod->ctx)
-                         : options && options->json == 1
-                             ? kj_run_no_place(mod, KJIT_NOT_FOUND, t.data)
-                             : kj_fail_lines(mod->ctx, KJIT_NOT_FOUND, t.data);
-    kj_text_free(&t);
+    kj_text hint = {0};
+    const char *message = kj_run_suggest(mod->program, &hint);
+    kjit_status status =
+        hint.failed ? kj_no_memory(mod->ctx)
+                    : kj_run_fail_nowhere(mod, options, KJIT_NOT_FOUND, message, hint.data);
+    kj_text_free(&hint);
     return status;
 }
 

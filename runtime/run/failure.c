@@ -6,33 +6,47 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- Who called ---- */
+
+/* `at` NULL: of no place. */
+typedef void put_note(const kj_run *r, kj_arena *arena, const kj_span *at, const char *note,
+                      kj_text *t);
+
+/* The innermost first; of many the outermost behind those. */
+static void put_callers(const kj_run *r, kj_arena *arena, put_note *put, kj_text *t)
+{
+    enum { MOST = sizeof r->callers.at / sizeof *r->callers.at };
+    int n = r->callers.n < MOST ? r->callers.n : MOST, left = r->callers.n - n;
+    for (int i = 0; i < n; i++) {
+        int times = r->callers.at[i].times;
+        if (i == MOST - 1 && left > 0)
+            put(r, arena, NULL,
+                kj_arena_printf(arena,
+                                left == 1 ? "%d more call stands between these"
+                                          : "%d more calls stand between these",
+                                left),
+                t);
+        put(r, arena, &r->callers.at[i].span,
+            times > 1 ? kj_arena_printf(arena, "called here, %d times", times) : "called here", t);
+    }
+}
+
 /* ---- As text ---- */
 
-static void put_note(kj_run *r, kj_arena *arena, kj_span at, const char *note, kj_text *t)
+static void put_text_note(const kj_run *r, kj_arena *arena, const kj_span *at, const char *note,
+                          kj_text *t)
 {
+    if (!at) {
+        kj_text_printf(t, "%s: note: %s\n", r->source->name, note);
+        return;
+    }
     kj_diag d;
     kj_diag_init(&d, arena, r->source);
-    kj_error(&d, at, KJ_RULE_RUN, "%s", "");
+    kj_error(&d, *at, KJ_RULE_RUN, "%s", "");
     const char *text = kj_diag_text(&d), *what = strstr(text, " error: \n");
     kj_text_add(t, text, what ? (size_t)(what - text) : 0);
     kj_text_printf(t, " note: %s\n", note);
     kj_text_puts(t, what ? what + strlen(" error: \n") : text);
-}
-
-/* The innermost first; of many the outermost behind those. */
-static void put_callers(kj_run *r, kj_arena *arena, kj_text *t)
-{
-    enum { MOST = sizeof r->callers.at / sizeof *r->callers.at };
-    int n = r->callers.n < MOST ? r->callers.n : MOST;
-    for (int i = 0; i < n; i++) {
-        int times = r->callers.at[i].times;
-        if (i == MOST - 1 && r->callers.n > MOST)
-            kj_text_printf(t, "%s: note: %d more calls stand between these\n", r->source->name,
-                           r->callers.n - MOST);
-        put_note(r, arena, r->callers.at[i].span,
-                 times > 1 ? kj_arena_printf(arena, "called here, %d times", times) : "called here",
-                 t);
-    }
 }
 
 /* A message that is a diagnostic itself, of a place in a kernel. */
@@ -62,49 +76,56 @@ static void put_located(kj_run *r, kj_arena *arena, kj_text *t)
     if (is_diagnostic(r)) {
         kj_text_puts(t, r->message);
         kj_text_puts(t, r->message[strlen(r->message) - 1] == '\n' ? "" : "\n");
-        put_note(r, arena, r->at, found(r), t);
+        put_text_note(r, arena, &r->at, found(r), t);
     } else {
         kj_diag d;
         say(r, arena, &d);
         kj_text_puts(t, kj_diag_text(&d));
     }
-    put_callers(r, arena, t);
+    put_callers(r, arena, put_text_note, t);
 }
 
 /* ---- As JSON: an object a line, notes too ---- */
 
-static void put_json_note(const kj_run *r, kj_span at, const char *note, kj_text *t)
+static void put_json_note(const kj_run *r, kj_arena *arena, const kj_span *at, const char *note,
+                          kj_text *t)
 {
-    kj_json_begin(t, r->source, &at, "note", KJ_RULE_RUN, note, NULL);
+    (void)arena;
+    kj_json_begin(t, r->source, at, "note", KJ_RULE_RUN, note, NULL);
     kj_text_puts(t, "}\n");
 }
 
 static void put_json(kj_run *r, kj_arena *arena, kj_text *t)
 {
-    enum { MOST = sizeof r->callers.at / sizeof *r->callers.at };
     kj_diag d;
     if (r->json) {
         kj_text_puts(t, r->json);
-        put_json_note(r, r->at, found(r), t);
+        put_json_note(r, arena, &r->at, found(r), t);
     } else {
         say(r, arena, &d);
         kj_text_puts(t, kj_diag_json(&d));
     }
-    for (int i = 0; i < r->callers.n && i < MOST; i++) {
-        int times = r->callers.at[i].times;
-        put_json_note(
-            r, r->callers.at[i].span,
-            times > 1 ? kj_arena_printf(arena, "called here, %d times", times) : "called here", t);
-    }
+    put_callers(r, arena, put_json_note, t);
 }
 
-kjit_status kj_run_no_place(kjit_module *mod, kjit_status status, const char *message)
+static void put_nowhere(const kj_source *source, bool json, const char *message, const char *hint,
+                        kj_text *t)
+{
+    if (json) {
+        kj_json_begin(t, source, NULL, "error", KJ_RULE_RUN, message, hint);
+        kj_text_puts(t, "}\n");
+        return;
+    }
+    kj_text_printf(t, "%s: error: %s", source->name, message);
+    if (hint)
+        kj_text_printf(t, "\nhint: %s", hint);
+}
+
+kjit_status kj_run_fail_nowhere(kjit_module *mod, const kjit_run_options *options,
+                                kjit_status status, const char *message, const char *hint)
 {
     kj_text t = {0};
-    const char *error = strstr(message, "error: ");
-    kj_json_begin(&t, &mod->source, NULL, "error", KJ_RULE_RUN,
-                  error ? error + strlen("error: ") : message, NULL);
-    kj_text_puts(&t, "}\n");
+    put_nowhere(&mod->source, options && options->json == 1, message, hint, &t);
     status = t.failed ? kj_no_memory(mod->ctx) : kj_fail_lines(mod->ctx, status, t.data);
     kj_text_free(&t);
     return status;
@@ -115,13 +136,8 @@ kjit_status kj_run_give_failure(kj_run *r)
     kj_text t = {0};
     const char *message = r->message ? r->message : kjit_status_message(r->status);
     bool json = r->options->json == 1, nowhere = !r->message || r->at.begin == kj_run_nowhere.begin;
-    if (nowhere && json) {
-        kj_json_begin(&t, r->source, NULL, "error", KJ_RULE_RUN, message, r->hint);
-        kj_text_puts(&t, "}\n");
-    } else if (nowhere) {
-        kj_text_printf(&t, "%s: error: %s", r->source->name, message);
-        if (r->hint)
-            kj_text_printf(&t, "\nhint: %s", r->hint);
+    if (nowhere) {
+        put_nowhere(r->source, json, message, r->hint, &t);
     } else {
         jmp_buf no_memory;
         kj_arena arena;

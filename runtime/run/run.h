@@ -143,14 +143,16 @@ void kj_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]
 
 /* ---- suggest.c: a run block for a file without one ---- */
 
-void kj_run_suggest(const kj_program *program, kj_text *out);
+/* What is wrong with a file that is run without one; the hint stays empty where there is none. */
+const char *kj_run_suggest(const kj_program *program, kj_text *hint);
 
 /* ---- failure.c ---- */
 
 /* The run's failure becomes the context's, as text or JSON. */
 kjit_status kj_run_give_failure(kj_run *r);
-/* One of no place in the file, as JSON: what stands behind "error: ", or all. */
-kjit_status kj_run_no_place(kjit_module *mod, kjit_status status, const char *message);
+/* One of no place in the file; the hint may be NULL. */
+kjit_status kj_run_fail_nowhere(kjit_module *mod, const kjit_run_options *options,
+                                kjit_status status, const char *message, const char *hint);
 
 /* ---- Builtins: one function a row ---- */
 

@@ -115,30 +115,22 @@ static void put_launch(kj_text *t, kj_records *records, const kj_kernel_decl *ke
     kj_text_puts(t, ")\n");
 }
 
-void kj_run_suggest(const kj_program *program, kj_text *t)
+const char *kj_run_suggest(const kj_program *program, kj_text *hint)
 {
-    const char *file = program->file->source->name;
     const kj_item *item = program->file->items;
     while (item && item->kind != KJ_I_RUN_FN)
         item = item->next;
     if (item) {
-        kj_text_printf(t,
-                       "%s: error: there is no run block: this is a library of functions\n"
-                       "hint: call them from a run block: run { %s(...) }",
-                       file, item->name);
-        return;
+        kj_text_printf(hint, "call them from a run block: run { %s(...) }", item->name);
+        return "there is no run block: this is a library of functions";
     }
-    if (program->nkernels == 0) {
-        kj_text_printf(t, "%s: error: there is no kernel and no run block in this file", file);
-        return;
-    }
-    const kj_kernel_decl *kernel = &program->kernels[0], *last = kernel;
+    if (program->nkernels == 0)
+        return "there is no kernel and no run block in this file";
+    const kj_kernel_decl *kernel = &program->kernels[0];
     const kj_kernel_param *shown = NULL;
     int arrays = 0;
-    kj_text_printf(
-        t, "%s: error: there is no run block: nothing says what to launch, and on what\n", file);
-    kj_text_printf(t, "hint: for kernel '%s', add this at the end of the file:\n\n", last->name);
-    kj_text_printf(t, "run {\n    param n = %d\n",
+    kj_text_printf(hint, "for kernel '%s', add this at the end of the file:\n\n", kernel->name);
+    kj_text_printf(hint, "run {\n    param n = %d\n",
                    grid_axes(kernel) == 1   ? 1024 /* whole blocks: also where no guard is */
                    : grid_axes(kernel) == 2 ? 64
                                             : 16);
@@ -146,13 +138,14 @@ void kj_run_suggest(const kj_program *program, kj_text *t)
         if (kernel->params[i].ndim == 0 || kernel->params[i].is_const)
             continue;
         shown = &kernel->params[i];
-        put_array(t, program->records, kernel, shown, ++arrays);
+        put_array(hint, program->records, kernel, shown, ++arrays);
     }
-    put_launch(t, program->records, kernel);
+    put_launch(hint, program->records, kernel);
     if (shown) {
-        kj_text_puts(t, "    print(");
-        put_name(t, kernel, shown->name);
-        kj_text_puts(t, shown->ndim == 1 ? "[:10])\n" : ")\n");
+        kj_text_puts(hint, "    print(");
+        put_name(hint, kernel, shown->name);
+        kj_text_puts(hint, shown->ndim == 1 ? "[:10])\n" : ")\n");
     }
-    kj_text_puts(t, "}\n");
+    kj_text_puts(hint, "}\n");
+    return "there is no run block: nothing says what to launch, and on what";
 }
