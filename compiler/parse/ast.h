@@ -237,6 +237,10 @@ int kj_count(const kj_expr *list); /* its expressions */
  * behind a blank; NULL: none (keyword.c). */
 const char *kj_keyword_meant(kj_arena *arena, const kj_source *s, kj_span name);
 
+/* (int)-x, which reads as a difference: the conversion that was meant, and all that it takes the place of; `name` is the
+ * type's. NULL: it is no cast (habit_expr.c). */
+const char *kj_cast_meant(kj_arena *arena, const kj_source *s, kj_span name, kj_span *all);
+
 /* ---- walk.c ---- */
 
 /* The parts of an expression that are expressions, in their order. */

@@ -46,8 +46,9 @@ static bool takes_type_word(c_type *t, const char *word, bool *is_unsigned)
                   strcmp(word, "shared") == 0;
     bool constant = strcmp(word, "const") == 0, any = strcmp(word, "auto") == 0;
     const char *type = kj_habit_type_named(word);
-    if (!shared && !constant && !any &&
-        (!type || (t->name && strcmp(word, "int") != 0 && strcmp(word, "long") != 0)))
+    bool small = *is_unsigned && (strcmp(word, "char") == 0 || strcmp(word, "short") == 0);
+    bool more = small || strcmp(word, "int") == 0 || strcmp(word, "long") == 0;
+    if (!shared && !constant && !any && (!type || (t->name && !more)))
         return false;
     t->is_shared |= shared;
     t->is_const |= constant;
@@ -84,6 +85,13 @@ static c_type read_type(kj_parser *p, uint32_t at)
 uint32_t kj_habit_type_end(kj_parser *p, uint32_t at)
 {
     return read_type(p, at).end;
+}
+
+const char *kj_habit_cast_type(kj_parser *p, uint32_t at, uint32_t *end)
+{
+    c_type t = read_type(p, at);
+    *end = kj_skip_blanks(p->source, t.end);
+    return t.pointers ? NULL : t.name;
 }
 
 /* [16][17] behind a name; the shape as it is written here, and where it ends. */

@@ -77,5 +77,7 @@ static inline uint32_t kj_closing(const kj_source *s, uint32_t open)
 
 /* Where C's type that begins at `at` ends; `at`: none does. */
 uint32_t kj_habit_type_end(kj_parser *p, uint32_t at);
+/* The type here of C's that begins at `at` and ends before `end`, blanks left out; NULL: there is none, or a pointer. */
+const char *kj_habit_cast_type(kj_parser *p, uint32_t at, uint32_t *end);
 
 #endif

@@ -41,11 +41,10 @@ static uint32_t operand_start(const kj_source *s, uint32_t end)
 }
 
 /* Is the text before `at` the end of an operand: i, x[i], f(x)? */
-static bool behind_operand(kj_parser *p, uint32_t at)
+static bool behind_operand(const kj_source *s, uint32_t at)
 {
     static const char *const others[] = {"return", "in",  "if", "elif", "else",
                                          "while",  "and", "or", "not"};
-    const kj_source *s = p->source;
     while (at > 0 && kj_is_blank(s->text[at - 1]))
         at--;
     if (at == 0 || !(kj_is_word(s->text[at - 1]) || strchr(")]\"", s->text[at - 1])))
@@ -84,6 +83,48 @@ bool kj_habit_cast(kj_parser *p, kj_message *m, kj_span at)
     return true;
 }
 
+/* A cast's operand, with the signs before it. */
+static uint32_t cast_operand_end(const kj_source *s, uint32_t begin)
+{
+    uint32_t at = begin;
+    while (strchr("-+~", s->text[at]) && s->text[at])
+        at = kj_skip_blanks(s, at + 1);
+    uint32_t end = operand_end(s, at);
+    return end > at ? end : begin;
+}
+
+/* (unsigned char)x */
+bool kj_habit_cast_words(kj_parser *p, kj_message *m)
+{
+    const kj_source *s = p->source;
+    const kj_bracket *open = p->nopen ? &p->open[p->nopen - 1] : NULL;
+    uint32_t type_end;
+    const char *type =
+        open && open->kind == '(' ? kj_habit_cast_type(p, open->span.end, &type_end) : NULL;
+    if (!type || s->text[type_end] != ')')
+        return false;
+    uint32_t begin = kj_skip_blanks(s, type_end + 1), end = cast_operand_end(s, begin);
+    if (end <= begin)
+        return false;
+    kj_hint(p->diag, m, "conversions are written %s(%s)", type, kj_piece(p, begin, end));
+    kj_fix(p->diag, m, (kj_span){open->span.begin, end}, "%s(%s)", type, kj_piece(p, begin, end));
+    return true;
+}
+
+const char *kj_cast_meant(kj_arena *arena, const kj_source *s, kj_span name, kj_span *all)
+{
+    const char *word =
+        kj_arena_printf(arena, "%.*s", (int)(name.end - name.begin), s->text + name.begin);
+    const char *type = kj_habit_type_named(word);
+    uint32_t begin = kj_skip_blanks(s, name.end + 1), end = 0;
+    if (!type || name.begin == 0 || s->text[name.begin - 1] != '(' || s->text[name.end] != ')' ||
+        !strchr("-+~", s->text[begin]) || behind_operand(s, name.begin - 1) ||
+        (end = cast_operand_end(s, begin)) <= begin)
+        return NULL;
+    *all = (kj_span){name.begin - 1, end};
+    return kj_arena_printf(arena, "%s(%.*s)", type, (int)(end - begin), s->text + begin);
+}
+
 bool kj_habit_as(kj_parser *p, kj_message *m, kj_span at)
 {
     const kj_source *s = p->source;
@@ -95,7 +136,7 @@ bool kj_habit_as(kj_parser *p, kj_message *m, kj_span at)
     uint32_t sign = begin; /* as takes it along: (-x) as u8 */
     while (sign > 0 && kj_is_blank(s->text[sign - 1]))
         sign--;
-    if (sign > 0 && strchr("-~", s->text[sign - 1]) && !behind_operand(p, sign - 1))
+    if (sign > 0 && strchr("-~", s->text[sign - 1]) && !behind_operand(p->source, sign - 1))
         begin = sign - 1;
     const char *text = kj_piece(p, begin, p->prev_span.end);
     kj_hint(p->diag, m, "conversions are written %s(%s)", to, text);
@@ -307,6 +348,17 @@ void kj_habit_ternary(kj_parser *p, kj_message *m, kj_span at)
         kj_fix(p->diag, m, all, "%s", text);
 }
 
+/* q == !p, n & !m: what stands there binds closer than a not. */
+static bool is_right_operand(const kj_source *s, uint32_t at)
+{
+    while (at > 0 && kj_is_blank(s->text[at - 1]))
+        at--;
+    char last = at > 0 ? s->text[at - 1] : '\n', before = at > 1 ? s->text[at - 2] : '\n';
+    if (last == '=')
+        return strchr("=!<>", before) != NULL;
+    return strchr("&|^<>+-*/%", last) && !(strchr("&|", last) && before == last);
+}
+
 /* !a & b: C's ! takes a alone, not takes what follows it up to `and`. */
 void kj_habit_not(kj_parser *p, kj_message *m, kj_span at)
 {
@@ -318,7 +370,7 @@ void kj_habit_not(kj_parser *p, kj_message *m, kj_span at)
     bool joined = strchr("&|^=!<>+-*/%", *next) && *next && strncmp(next, "&&", 2) != 0 &&
                   strncmp(next, "||", 2) != 0;
     bool before = at.begin > 0 && kj_is_word(s->text[at.begin - 1]);
-    if (joined && end > begin)
+    if ((joined || is_right_operand(s, at.begin)) && end > begin)
         kj_fix(p->diag, m, (kj_span){at.begin, end}, "%s(not %s)", before ? " " : "",
                kj_piece(p, begin, end));
     else
@@ -475,7 +527,7 @@ void kj_habit_step(kj_parser *p, kj_span at)
 {
     const kj_source *s = p->source;
     char op = s->text[at.begin];
-    bool operand = behind_operand(p, at.begin);
+    bool operand = behind_operand(p->source, at.begin);
     bool follows = kj_is_word(s->text[at.end]) || s->text[at.end] == '(';
     kj_span target = operand ? (kj_span){operand_start(s, at.begin), at.begin}
                              : (kj_span){at.end, operand_end(s, at.end)};

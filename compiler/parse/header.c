@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "knl.tab.h"
+#include "parse/habit.h"
 #include "parse/mistake.h"
 
 bool kj_before_colon(const kj_mistake *x)
@@ -95,6 +96,9 @@ static void fix_tokens(const kj_mistake *x, kj_message *m)
         hint_axes(x, m);
     else if (kj_wants(x, "->") && (kj_met(x, "name") || kj_met(x, "-")))
         fix_arrow(x, m);
+    else if (kj_wants(x, "->") && kj_met(x, "=") && p->source->text[x->at.end] == '>' &&
+             !kj_has_brace(x)) /* fn f(x: f32) => x + 1 */
+        kj_mistake_hint(x, m, "functions are written 'fn name(x: f32) -> f32 { return x + 1 }'");
     else if (kj_wants(x, "->") && kj_met(x, "=") && p->source->text[x->at.end] == '>')
         kj_write(p->diag, m, (kj_span){x->at.begin, x->at.end + 1}, "->");
 }
@@ -154,6 +158,20 @@ void kj_at_tokens(const kj_mistake *x)
             x, m, in_braces ? "a field has a type: x: f32" : "a parameter has a type: x: f32");
 }
 
+/* for i in 1:4 { and, of Julia, for i in 1:n without a brace; in Python a statement follows, or nothing. */
+static bool is_range(const kj_mistake *x)
+{
+    static const char *const statements[] = {"pass", "break", "continue", "return"};
+    const kj_source *s = x->p->source;
+    uint32_t next = kj_skip_blanks(s, x->at.end), end = kj_word_end(s, next);
+    if (kj_has_brace(x))
+        return s->text[x->at.end] != '{';
+    for (size_t i = 0; i < sizeof statements / sizeof *statements; i++)
+        if (kj_is_word_at(s, next, statements[i]))
+            return false;
+    return end > next && (x->p->prev == KJ_TK_INT || kj_code_end(s, next) == end);
+}
+
 /* A colon where a block begins: Python's, or what other languages have for '->'. */
 void kj_at_colon(const kj_mistake *x)
 {
@@ -163,11 +181,11 @@ void kj_at_colon(const kj_mistake *x)
         kj_mistake_paths(x, kj_mistake_error(x, "there is no '::'"));
         return;
     }
-    if (kj_line_begins(p, x->at, "for") && kj_has_brace(x) &&
-        *text != '{') { /* Julia's has its end */
+    if (p->first == KJ_TK_FOR && is_range(x)) { /* Julia's has its end */
         kj_mistake_hint(x, kj_mistake_error(x, "there is no range of ':'"),
                         "a range is written range(start, stop), and stop is not in it");
-        kj_layout_skip_block(p);
+        if (kj_has_brace(x))
+            kj_layout_skip_block(p);
         return;
     }
     kj_message *m = kj_mistake_error(x, "a block begins with '{', not ':'");

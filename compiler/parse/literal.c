@@ -230,6 +230,15 @@ void kj_literal_bad_number(kj_parser *p, kj_span span, const char *text, size_t 
         return;
     if (text[0] == '.') {
         p->stray = true;
+        char before = span.begin > 0 ? p->source->text[span.begin - 1] : ' ';
+        if (kj_is_word(before) || before == ')' || before == ']') { /* t.0 of Rust */
+            size_t digits = 1 + strspn(text + 1, "0123456789");
+            m = kj_error(p->diag, span, KJ_RULE_NUMBER, "a member's name is no number");
+            kj_hint(p->diag, m, "the parts of a tuple are t[0], t[1]");
+            if (digits == len && len < 40)
+                kj_fix(p->diag, m, span, "[%.*s]", (int)len - 1, text + 1);
+            return;
+        }
         m = kj_error(p->diag, span, KJ_RULE_NUMBER, "a number has a digit before its '.'");
         if (span.begin > 0 && p->source->text[span.begin - 1] == '.') /* 0..10 */
             kj_hint(p->diag, m, "a range is written range(start, stop)");

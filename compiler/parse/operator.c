@@ -1,8 +1,11 @@
 /* What is wrong behind a complete expression, where an operator, what closes a list, a block or the
  * end of the statement could stand. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "knl.tab.h"
+#include "lang/types.h"
+#include "parse/habit.h"
 #include "parse/mistake.h"
 
 #define NO_PATHS "there are no paths: write sqrt(x), max(x, y)"
@@ -47,12 +50,52 @@ static void fix_is(const kj_mistake *x, kj_message *m)
                not ? "!=" : "==");
 }
 
+/* u32::MAX, f32::EPSILON of Rust: what it is here; NULL: none. */
+static const char *limit_of(kj_parser *p, const char *type, const char *name)
+{
+    static const char *const floats[][4] = {
+        {"MAX", "3.4028235e38", "1.7976931348623157e308", "65504"},
+        {"MIN", "-3.4028235e38", "-1.7976931348623157e308", "-65504"},
+        {"EPSILON", "1.1920929e-07", "2.220446049250313e-16", "0.0009765625"},
+        {"MIN_POSITIVE", "1.1754944e-38", "2.2250738585072014e-308", "6.103515625e-05"},
+        {"INFINITY", "inf", "inf", "inf"},
+        {"NEG_INFINITY", "-inf", "-inf", "-inf"},
+        {"NAN", "nan", "nan", "nan"},
+    };
+    static const char *const types[] = {"f32", "f64", "f16"};
+    bool is_unsigned = *type == 'u', most = strcmp(name, "MAX") == 0;
+    int bits = kj_is_digit(type[1]) ? (int)strtol(type + 1, NULL, 10) : 0;
+    if ((is_unsigned || *type == 'i') && bits > 0 && bits <= 64) {
+        uint64_t all = UINT64_MAX >> (64 - bits);
+        if (!most && strcmp(name, "MIN") != 0)
+            return NULL;
+        if (!most && !is_unsigned) /* no literal is that low */
+            return kj_arena_printf(p->arena, "%s(-%llu - 1)", type, (unsigned long long)(all >> 1));
+        return kj_arena_printf(p->arena, "%s(%llu)", type,
+                               !most ? 0ull : (unsigned long long)(is_unsigned ? all : all >> 1));
+    }
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++)
+        for (size_t i = 0; strcmp(type, types[t]) == 0 && i < sizeof floats / sizeof *floats; i++)
+            if (strcmp(name, floats[i][0]) == 0)
+                return kj_arena_printf(p->arena, "%s(%s)", type, floats[i][t + 1]);
+    return NULL;
+}
+
 /* Color::RED, std::max: of a name of the file it is a member, others are left out. */
 void kj_mistake_paths(const kj_mistake *x, kj_message *m)
 {
     kj_parser *p = x->p;
     kj_span name = p->prev_span, colons = {x->at.begin, x->at.end + 1};
     bool own = kj_mistake_is_declared(x, name);
+    const char *type = kj_mistake_source(p, name);
+    uint32_t end = kj_word_end(p->source, colons.end);
+    if (kj_type_named(type) != KJ_VOID && p->source->text[end] != '(' &&
+        p->source->text[end] != ':') {
+        const char *limit = limit_of(p, type, kj_piece(p, colons.end, end));
+        if (limit) /* else u32::MAX would be max */
+            kj_write(p->diag, m, (kj_span){name.begin, end}, "%s", limit);
+        return;
+    }
     if (own)
         kj_hint(p->diag, m, "a member is written %s.x", kj_mistake_source(p, name));
     else if (!m->hint)
@@ -91,6 +134,40 @@ static void hint_first_word(const kj_mistake *x, kj_message *m)
         kj_hint_keyword(x, m, (kj_span){begin, end}, NULL, 0);
 }
 
+/* k[grid=1, block=4], a[i=0]: what stands in brackets has no names. */
+static bool hint_index_names(const kj_mistake *x, kj_message *m)
+{
+    static const char *const first[] = {"grid", "blocks", "griddim", "grid_dim", "gridDim"};
+    static const char *const second[] = {"block", "threads", "blockdim", "block_dim", "blockDim"};
+    kj_parser *p = x->p;
+    const kj_bracket *open = p->nopen ? &p->open[p->nopen - 1] : NULL;
+    uint32_t end = open && open->kind == '[' ? kj_closing(p->source, open->span.begin) : 0;
+    if (!end || p->prev != KJ_TK_NAME)
+        return false;
+    const char *inside = kj_piece(p, open->span.end, end),
+               *name = kj_mistake_source(p, p->prev_span);
+    bool launch = false;
+    for (size_t i = 0; i < sizeof first / sizeof *first; i++)
+        launch |= strcmp(name, first[i]) == 0 || strcmp(name, second[i]) == 0;
+    kj_mistake_hint(x, m,
+                    launch ? "a launch is written k[blocks, threads](x)"
+                           : "an index has no name: a[i]; '==' compares");
+    for (size_t i = 0; launch && i < sizeof first / sizeof *first; i++) {
+        const char *a = inside + strspn(inside, " "), *b = a;
+        size_t n = strlen(first[i]), depth = 0;
+        for (; *b && (*b != ',' || depth > 0); b++)
+            depth += (*b == '(') - (size_t)(*b == ')');
+        const char *value = b + (*b == ',');
+        value += strspn(value, " ");
+        size_t k = strlen(second[i]);
+        if (*b && strncmp(a, first[i], n) == 0 && a[n] == '=' &&
+            strncmp(value, second[i], k) == 0 && value[k] == '=' && !strchr(value + k + 1, '='))
+            kj_fix(p->diag, m, (kj_span){open->span.end, end}, "%.*s, %s",
+                   (int)(b - a - (long)n - 1), a + n + 1, value + k + 1);
+    }
+    return true;
+}
+
 /* A comma that is missing before another item, or the bracket before what ends the list. */
 static void fix_list(const kj_mistake *x, kj_message *m, char closer)
 {
@@ -98,6 +175,10 @@ static void fix_list(const kj_mistake *x, kj_message *m, char closer)
     kj_span gap = {p->prev_span.end, p->prev_span.end};
     bool item =
         kj_met(x, "name") || kj_met(x, "integer") || kj_met(x, "number") || kj_met(x, "string");
+    if (kj_met(x, "=") && hint_index_names(x, m))
+        return;
+    if (kj_met(x, "name") && kj_habit_cast_words(x->p, m))
+        return;
     if (item && x->at.begin > gap.end && kj_wants(x, ","))
         kj_fix(p->diag, m, gap, ",");
     else if (kj_met(x, "=") || kj_met(x, "end of line"))

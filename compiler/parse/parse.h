@@ -296,6 +296,7 @@ bool kj_habit_address(kj_parser *p, kj_message *m, kj_span at);          /* atom
 bool kj_habit_dereference(kj_parser *p, kj_message *m, kj_span at);      /* *x = 1 */
 void kj_habit_element(kj_parser *p, kj_message *m, const kj_expr *call); /* m(0, 0) = 1 */
 void kj_habit_typed_names(kj_parser *p, kj_message *m, const kj_stmt *s); /* var a, b: i32 = 0, 1 */
+bool kj_habit_cast_words(kj_parser *p, kj_message *m);                    /* (unsigned char)x */
 void kj_habit_not(kj_parser *p, kj_message *m, kj_span at);               /* !a */
 void kj_habit_step(kj_parser *p, kj_span at);                             /* i++, --i: an error */
 bool kj_habit_for(kj_parser *p, kj_message *m, kj_span at); /* for (int i = 0; ...); at: the ( */

@@ -50,6 +50,13 @@ void kj_fix_name(kj_sema *s, kj_message *m, const char *words)
         return;
     const char *rest = words + n, *close = strchr(rest, ')');
     bool call = *rest == '(' && close && !close[1];
+    if (strcmp(rest, "()") == 0 && *text == '(') { /* barrier(CLK_LOCAL_MEM_FENCE) */
+        size_t all = strcspn(text, ")\n"), inner = strcspn(text + 1, "()");
+        if (text[all] != ')' || inner + 1 != all)
+            return;
+        kj_fix(s->diag, m, (kj_span){m->span.begin, end + (uint32_t)all + 1}, "%s", words);
+        return;
+    }
     if (n > 0 && (!*rest || call || strncmp(rest, " or ", 4) == 0 || (*rest == '.' && n == dot)))
         kj_fix(s->diag, m, (kj_span){m->span.begin, end}, "%.*s", (int)n, words);
 }

@@ -128,7 +128,7 @@ bool kj_hint_method(kj_sema *s, kj_message *m, const kj_expr *e)
         {"var", "a variance is made of sums: a run block does it, ((@ - @.mean()) ** 2).mean()",
          false},
         {"transpose", "write @.T", false},
-        {"fill", "a loop sets elements; a run block does it: @[:] = ...", false},
+        {"fill", "write @[:] = ...", false},
         {"copy", "elements are copied by a loop, or all of a view, b[:] = @", false},
         {"iter", "a loop runs over all elements: for v in @ { ... }", true},
         {"iter", "a loop runs over all elements: for v in @ { ... }", false},

@@ -338,6 +338,13 @@ void kj_undeclared(kj_sema *s, const char *name, kj_span span)
         return;
     if (hint_define(s, m, name))
         return;
+    kj_span cast;
+    const char *conversion = kj_cast_meant(s->diag->arena, s->diag->source, span, &cast);
+    if (conversion) {
+        kj_hint(s->diag, m, "conversions are written %s", conversion);
+        kj_fix(s->diag, m, cast, "%s", conversion);
+        return;
+    }
     bool value = !s->in_run && s->diag->source->text[span.end] != '(' && kj_is_type_elsewhere(name);
     /* a variable whose name is misspelled, rather than another language's function */
     const char *own = strchr("(.", s->diag->source->text[span.end]) ? NULL : nearest(s, name, OWN);
