@@ -28,11 +28,15 @@ bool kj_integer_const(kj_sema *s, const kj_expr *e, const char *what, int64_t *o
 /* The same of any integer, in the type it has. */
 bool kj_whole_const(kj_sema *s, const kj_expr *e, const char *what, kj_value *out);
 kj_operand kj_symbol_value(kj_sema *s, kj_symbol *sym, kj_span span);
-/* The symbol that an expression names, dotted builtins included; NULL when it is no name
- * (nothing is reported). */
-kj_symbol *kj_named(kj_sema *s, const kj_expr *e);
 /* The same, but elements of arrays, and parts of them, stay places; other expressions are values. */
 kj_operand kj_place_expr(kj_sema *s, const kj_expr *e);
+
+/* One value, for what is declared or assigned as `want`; several and one for an index or range(...): where these are
+ * integers, they are meant, unless the expression has floats. */
+kj_operand kj_expr_for(kj_sema *s, const kj_expr *e, kj_dtype want);
+kj_operand kj_expr_converted(kj_sema *s, const kj_expr *e, kj_dtype to);
+void kj_index_list(kj_sema *s, const kj_expr *e, kj_operand *out, int n);
+kj_operand kj_index_whole(kj_sema *s, const kj_expr *e);
 
 /* ---- precedence.c ---- */
 
@@ -41,14 +45,10 @@ bool kj_joins_comparison(kj_sema *s, const kj_expr *e, const kj_operand *a, cons
 
 /* ---- meant.c: for whom operators compute, kj_sema.meant ---- */
 
+/* Does it compute with floats? */
+bool kj_has_floats(kj_sema *s, const kj_expr *e);
 /* What it is within an expression that is for `want`. */
 kj_dtype kj_meant_within(const kj_sema *s, const kj_expr *e, kj_dtype want);
-/* One value, for what is declared or assigned as `want`; several and one for an index or range(...): where these are
- * integers, they are meant, unless the expression has floats. */
-kj_operand kj_expr_for(kj_sema *s, const kj_expr *e, kj_dtype want);
-kj_operand kj_expr_converted(kj_sema *s, const kj_expr *e, kj_dtype to);
-void kj_index_list(kj_sema *s, const kj_expr *e, kj_operand *out, int n);
-kj_operand kj_index_whole(kj_sema *s, const kj_expr *e);
 
 /* The parts' values into the variables of a value. */
 void kj_assign_parts(kj_sema *s, const kj_operand *to, const kj_operand *v);

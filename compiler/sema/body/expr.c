@@ -37,29 +37,6 @@ static kj_operand name_expr(kj_sema *s, const kj_expr *e)
     return kj_no_value(e->span);
 }
 
-kj_symbol *kj_named(kj_sema *s, const kj_expr *e)
-{
-    if (e->kind == KJ_E_NAME || kj_is_of_file(s->scope, e))
-        return kj_scope_named(s->scope, e);
-    if (e->kind != KJ_E_MEMBER || e->u.member.base->kind != KJ_E_NAME)
-        return NULL;
-    kj_symbol *space = kj_scope_find(s->scope, e->u.member.base->u.name);
-    if (!space || space->kind != KJ_SYM_NAMESPACE)
-        return NULL;
-    size_t n = strlen(space->name);
-    for (int id = 0; id < KJ_NBUILTINS; id++) {
-        const char *full = kj_builtins[id].name;
-        if (strncmp(full, space->name, n) == 0 && full[n] == '.' &&
-            strcmp(full + n + 1, e->u.member.name) == 0) {
-            kj_symbol *sym = KJ_NEW(s->arena, kj_symbol);
-            *sym = (kj_symbol){
-                .name = full, .span = e->span, .kind = KJ_SYM_BUILTIN, .builtin = (kj_builtin)id};
-            return sym;
-        }
-    }
-    return NULL;
-}
-
 void kj_expr_list(kj_sema *s, const kj_expr *e, kj_operand *out, int n)
 {
     for (int i = 0; i < n; i++, e = e->next) {
@@ -440,6 +417,46 @@ kj_operand kj_expr_untyped(kj_sema *s, const kj_expr *e, kj_dtype want)
 {
     return kj_checked_value(s, e, kj_expr_any(s, e, want));
 }
+
+/* ---- For whom operators compute ---- */
+
+static kj_operand expr_meant(kj_sema *s, const kj_expr *e, kj_dtype want, kj_dtype as)
+{
+    kj_dtype meant = s->meant;
+    s->meant = kj_is_int(as) && kj_has_floats(s, e) ? KJ_VOID : as;
+    kj_operand v = kj_expr_untyped(s, e, want);
+    s->meant = meant;
+    return v;
+}
+
+kj_operand kj_expr_for(kj_sema *s, const kj_expr *e, kj_dtype want)
+{
+    return expr_meant(s, e, want, kj_is_int(want) ? want : KJ_VOID);
+}
+
+/* int(n / 2) of Python and C cuts off towards 0, which `//` does not; f64 has the quotient of all i32 exactly. */
+kj_operand kj_expr_converted(kj_sema *s, const kj_expr *e, kj_dtype to)
+{
+    return expr_meant(s, e, to, kj_is_int(to) && !kj_has_floats(s, e) ? KJ_F64 : KJ_VOID);
+}
+
+kj_operand kj_index_whole(kj_sema *s, const kj_expr *e)
+{
+    return expr_meant(s, e, KJ_VOID, KJ_I64);
+}
+
+void kj_index_list(kj_sema *s, const kj_expr *e, kj_operand *out, int n)
+{
+    kj_dtype meant = s->meant;
+    bool floats = false;
+    for (const kj_expr *item = e; item; item = item->next)
+        floats |= kj_has_floats(s, item);
+    s->meant = floats ? KJ_VOID : KJ_I64;
+    kj_expr_list(s, e, out, n);
+    s->meant = meant;
+}
+
+/* ---- Values of names ---- */
 
 kj_operand kj_checked_value(kj_sema *s, const kj_expr *e, kj_operand v)
 {

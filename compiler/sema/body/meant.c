@@ -1,5 +1,5 @@
 /* For whom operators compute: kj_sema.meant, by which a message about `/` or `**` of integers knows whether its fix would
- * compute what was meant. In: the place of an expression; out: its value. */
+ * compute what was meant. In: expressions and what they are for; out: what is meant within. */
 #include "sema/body/body.h"
 
 static bool is_float_name(kj_sema *s, const kj_expr *e)
@@ -13,16 +13,16 @@ static bool is_float_name(kj_sema *s, const kj_expr *e)
     return kj_is_float(v->kind == KJ_V_ARRAY ? v->u.array->elem : kj_type_of(v));
 }
 
-/* Does it compute with floats? Nobody knows of a call, but for conversions to integers. */
-static bool has_floats(kj_sema *s, const kj_expr *e)
+/* Nobody knows of a call, but for conversions to integers. */
+bool kj_has_floats(kj_sema *s, const kj_expr *e)
 {
     const kj_symbol *callee = e->kind == KJ_E_CALL ? kj_named(s, e->u.call.callee) : NULL;
     switch (e->kind) {
     case KJ_E_INT: return false;
     case KJ_E_FLOAT: return true;
-    case KJ_E_UNARY: return has_floats(s, e->u.unary.arg);
-    case KJ_E_BINARY: return has_floats(s, e->u.binary.lhs) || has_floats(s, e->u.binary.rhs);
-    case KJ_E_COND: return has_floats(s, e->u.cond.yes) || has_floats(s, e->u.cond.no);
+    case KJ_E_UNARY: return kj_has_floats(s, e->u.unary.arg);
+    case KJ_E_BINARY: return kj_has_floats(s, e->u.binary.lhs) || kj_has_floats(s, e->u.binary.rhs);
+    case KJ_E_COND: return kj_has_floats(s, e->u.cond.yes) || kj_has_floats(s, e->u.cond.no);
     case KJ_E_NAME:
     case KJ_E_INDEX:
     case KJ_E_MEMBER: return is_float_name(s, e);
@@ -37,40 +37,4 @@ kj_dtype kj_meant_within(const kj_sema *s, const kj_expr *e, kj_dtype want)
     if (!operates || compares)
         return KJ_VOID;
     return kj_is_float(want) ? want : want == KJ_VOID || kj_is_int(want) ? s->meant : KJ_VOID;
-}
-
-static kj_operand expr_meant(kj_sema *s, const kj_expr *e, kj_dtype want, kj_dtype as)
-{
-    kj_dtype meant = s->meant;
-    s->meant = kj_is_int(as) && has_floats(s, e) ? KJ_VOID : as;
-    kj_operand v = kj_expr_untyped(s, e, want);
-    s->meant = meant;
-    return v;
-}
-
-kj_operand kj_expr_for(kj_sema *s, const kj_expr *e, kj_dtype want)
-{
-    return expr_meant(s, e, want, kj_is_int(want) ? want : KJ_VOID);
-}
-
-/* int(n / 2) of Python and C cuts off towards 0, which `//` does not; f64 has the quotient of all i32 exactly. */
-kj_operand kj_expr_converted(kj_sema *s, const kj_expr *e, kj_dtype to)
-{
-    return expr_meant(s, e, to, kj_is_int(to) && !has_floats(s, e) ? KJ_F64 : KJ_VOID);
-}
-
-kj_operand kj_index_whole(kj_sema *s, const kj_expr *e)
-{
-    return expr_meant(s, e, KJ_VOID, KJ_I64);
-}
-
-void kj_index_list(kj_sema *s, const kj_expr *e, kj_operand *out, int n)
-{
-    kj_dtype meant = s->meant;
-    bool floats = false;
-    for (const kj_expr *item = e; item; item = item->next)
-        floats |= has_floats(s, item);
-    s->meant = floats ? KJ_VOID : KJ_I64;
-    kj_expr_list(s, e, out, n);
-    s->meant = meant;
 }

@@ -259,6 +259,9 @@ void kj_scope_pop(kj_sema *s);
 kj_symbol *kj_scope_find(const kj_scope *scope, const char *name);
 /* What a name means, or a used file's or an enum's behind a dot; NULL for all else. */
 kj_symbol *kj_scope_named(const kj_scope *scope, const kj_expr *e);
+/* The symbol that an expression names, dotted builtins included; NULL when it is no name
+ * (nothing is reported). */
+kj_symbol *kj_named(kj_sema *s, const kj_expr *e);
 /* Is it blur.name, or an enum's Cell.NAME? */
 bool kj_is_of_file(const kj_scope *scope, const kj_expr *e);
 /* Of such an expression what it means; NULL after an error. */

@@ -106,6 +106,29 @@ kj_symbol *kj_scope_named(const kj_scope *scope, const kj_expr *e)
     return space ? find_in(space, e->u.member.name) : NULL;
 }
 
+kj_symbol *kj_named(kj_sema *s, const kj_expr *e)
+{
+    if (e->kind == KJ_E_NAME || kj_is_of_file(s->scope, e))
+        return kj_scope_named(s->scope, e);
+    if (e->kind != KJ_E_MEMBER || e->u.member.base->kind != KJ_E_NAME)
+        return NULL;
+    kj_symbol *space = kj_scope_find(s->scope, e->u.member.base->u.name);
+    if (!space || space->kind != KJ_SYM_NAMESPACE)
+        return NULL;
+    size_t n = strlen(space->name);
+    for (int id = 0; id < KJ_NBUILTINS; id++) {
+        const char *full = kj_builtins[id].name;
+        if (strncmp(full, space->name, n) == 0 && full[n] == '.' &&
+            strcmp(full + n + 1, e->u.member.name) == 0) {
+            kj_symbol *sym = KJ_NEW(s->arena, kj_symbol);
+            *sym = (kj_symbol){
+                .name = full, .span = e->span, .kind = KJ_SYM_BUILTIN, .builtin = (kj_builtin)id};
+            return sym;
+        }
+    }
+    return NULL;
+}
+
 static void grow(kj_arena *arena, kj_scope *scope)
 {
     size_t cap = scope->cap ? scope->cap * 2 : 8;
