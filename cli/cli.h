@@ -127,8 +127,8 @@ int library_failed(kjit_context *ctx, kjit_status status);
  * context's, where that is a GPU, else sm_80. */
 const char *gpu_arch(kjit_context *ctx, const options *o);
 
-/* Says that the file has no kernel, where it has none, so that nothing will come. */
-void warn_of_no_kernels(const options *o, kjit_module *mod);
+/* Says to people that the file has no kernel, where it has none, so that nothing will come: that is no mistake. */
+void note_no_kernels(const options *o, kjit_module *mod);
 /* A context, or NULL after a message. */
 kjit_context *open_context(const options *o);
 /* Loads and checks a file ("-" is standard input). Diagnostics are shown. EXIT_OK gives a module to

@@ -34,7 +34,7 @@ static int emit(kjit_context *ctx, const options *o, kjit_module *mod)
         return code;
     bool of_source = strcmp(o->emit, "tokens") == 0 || strcmp(o->emit, "ast") == 0;
     if (!of_source)
-        warn_of_no_kernels(o, mod);
+        note_no_kernels(o, mod);
     const int64_t *block = o->block[0] ? o->block : NULL;
     kjit_status status = kjit_module_emit(mod, o->emit, o->kernel, block, &text, &size);
     if (status == KJIT_NO_DEVICE && strcmp(o->emit, "cubin") == 0)

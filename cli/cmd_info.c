@@ -158,7 +158,7 @@ static int info(kjit_context *ctx, const options *o, kjit_module *mod)
         return code;
     if (o->kernel)
         return show(ctx, o, mod, o->kernel, true);
-    warn_of_no_kernels(o, mod);
+    note_no_kernels(o, mod);
     const char *kernel;
     for (int i = 0; code == EXIT_OK && (kernel = kjit_module_kernel(mod, i)); i++)
         code = show(ctx, o, mod, kernel, i == 0);
