@@ -484,6 +484,18 @@ static const kj_texpr *wrapping_product(const types_walk *w, const kj_texpr *e)
     return wraps(w, e, 32, 32) ? e : NULL;
 }
 
+/* The outermost difference of unsigned numbers that can wrap, also in sums of them; NULL: there is none. */
+static const kj_texpr *wrapping_difference(const types_walk *w, const kj_texpr *e)
+{
+    kj_op op = e->kind == KJ_TE_BINARY && !e->written ? e->u.binary.op : KJ_NOPS;
+    if (op == KJ_OP_SUB && wraps(w, e, 32, 32) && !kj_is_signed(e->type))
+        return e;
+    if (op != KJ_OP_ADD && op != KJ_OP_SUB)
+        return NULL;
+    const kj_texpr *left = wrapping_difference(w, e->u.binary.lhs);
+    return left ? left : wrapping_difference(w, e->u.binary.rhs);
+}
+
 /* value: what is stored, in a type of its own accord or by i64(...). */
 static void see_product(const types_walk *w, const kj_texpr *value)
 {
@@ -498,10 +510,9 @@ static void see_product(const types_walk *w, const kj_texpr *value)
     while (e->kind == KJ_TE_UNARY)
         e = e->u.unary.arg;
     const kj_texpr *product = wrapping_product(w, e);
-    bool below = !product && e->kind == KJ_TE_BINARY && e->u.binary.op == KJ_OP_SUB &&
-                 wraps(w, e, 32, 32) && !kj_is_signed(e->type) && kj_is_signed(value->type);
+    bool below = !product && kj_is_signed(value->type);
     if (below)
-        product = e;
+        product = wrapping_difference(w, e);
     if (!product)
         return;
     bool shift = product->u.binary.op == KJ_OP_SHL;
