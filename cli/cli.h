@@ -94,6 +94,10 @@ const char *list_forms(char out[FORMS_TEXT]);
 /* ---- say.c: what is told to people ---- */
 
 /* "kjit: sentence" on standard error. */
+/* From now on complaints are objects of JSON, a line each, without a file. */
+void complain_as_json(bool json);
+/* Such a line for `text`, cut to fit; false: complaints are text. */
+bool complaint_line(char *out, size_t size, const char *text);
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Messages of the library, which name their place; coloured on a terminal. */
 void show_messages(const char *text);

@@ -37,10 +37,12 @@ static struct timespec due,
 /* Says so only where that does not wait for a reader. */
 static void end_with(const char *why, int code)
 {
-    char text[1200], kernel[1000];
+    char text[2400], plain[1200], kernel[1000];
     struct pollfd standard_error = {.fd = STDERR_FILENO, .events = POLLOUT};
     kjit_running(running_in, kernel, sizeof kernel);
-    snprintf(text, sizeof text, "kjit: %s%s%s\n", why, *kernel ? " in " : "", kernel);
+    snprintf(plain, sizeof plain, "%s%s%s", why, *kernel ? " in " : "", kernel);
+    if (!complaint_line(text, sizeof text, plain))
+        snprintf(text, sizeof text, "kjit: %s\n", plain);
     if (poll(&standard_error, 1, 0) == 1 && write(STDERR_FILENO, text, strlen(text)) < 0)
         _exit(EXIT_PIPE);
     _exit(code);

@@ -30,17 +30,47 @@ static void say_plain(const char *text, const char *end)
     }
 }
 
+static bool as_json; /* --diagnostics=json: complaints are objects, too */
+
+void complain_as_json(bool json)
+{
+    as_json = json;
+}
+
+bool complaint_line(char *out, size_t size, const char *text)
+{
+    static const char begin[] = "{\"severity\":\"error\",\"code\":\"run\",\"message\":\"";
+    enum { LONGEST = 6, END = 4 }; /* \u001f; "}\n and the zero */
+    if (!as_json)
+        return false;
+    size_t n = (size_t)snprintf(out, size, "%s", begin);
+    for (; *text && n + LONGEST + END < size; text++) {
+        if ((unsigned char)*text < ' ')
+            n += (size_t)snprintf(out + n, size - n, "\\u%04x", (unsigned)*text);
+        else
+            n += (size_t)snprintf(out + n, size - n, strchr("\"\\", *text) ? "\\%c" : "%c", *text);
+    }
+    snprintf(out + n, size - n, "\"}\n");
+    return true;
+}
+
 void complain(const char *format, ...)
 {
+    enum { MOST = 8192 };
+    char line[MOST];
     va_list args;
     va_start(args, format);
     char *text = NULL;
     int n = vasprintf(&text, format, args);
     va_end(args);
-    fputs("kjit: ", stderr);
-    if (n >= 0)
-        say_plain(text, text + n);
-    fputc('\n', stderr);
+    if (n >= 0 && complaint_line(line, sizeof line, text)) {
+        fputs(line, stderr);
+    } else {
+        fputs("kjit: ", stderr);
+        if (n >= 0)
+            say_plain(text, text + n);
+        fputc('\n', stderr);
+    }
     free(n >= 0 ? text : NULL);
 }
 

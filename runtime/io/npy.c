@@ -215,7 +215,9 @@ static kjit_status read_header(kjit_context *ctx, const char *path, int fd, head
     if (got < 10 || memcmp(start, magic, 6) != 0)
         return kj_ends_with(path, ".npy")
                    ? kj_npy_bad(&r, "it does not begin as one")
-                   : kj_fail(ctx, KJIT_FORMAT, "'%s' is neither a .npy nor a .png file", path);
+                   : kj_fail(ctx, KJIT_FORMAT,
+                             "'%s' is no .npy file, and no other file of arrays has its ending",
+                             path);
     int major = start[6];
     if (major < 1 || major > 3)
         return kj_npy_bad(&r, "its version is unknown");

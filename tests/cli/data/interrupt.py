@@ -1,4 +1,5 @@
 """SIGINT during a run, once and twice: interrupt.py KJIT TEMP.knl"""
+import json
 import os
 import signal
 import subprocess
@@ -10,10 +11,10 @@ BEGUN = 0.25  # seconds of processor time, by which the run is where it stays: s
 TICK = os.sysconf("SC_CLK_TCK")
 
 
-def start(text):
+def start(text, options=()):
     with open(path, "w") as file:
         file.write(text)
-    return subprocess.Popen([kjit, "run", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    return subprocess.Popen([kjit, "run", path, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
 
 
@@ -23,9 +24,9 @@ def processor_time(process):
     return (int(fields[11]) + int(fields[12])) / TICK
 
 
-def begin(text):
+def begin(text, options=()):
     """The process, once it has begun: its output is kept until it ends, so its work shows that."""
-    process = start(text)
+    process = start(text, options)
     while processor_time(process) < BEGUN:
         assert process.poll() is None, process.communicate()
         time.sleep(0.02)
@@ -50,6 +51,8 @@ run { print("begun")
 """
 code, out, err = ends(begin(spin))
 assert code == 130 and out == "begun\n" and err == f"kjit: interrupted in kernel 'spin' ({path}:1), grid (1, 1, 1), block (1, 1, 1)\n", (code, out, err)
+code, out, err = ends(begin(spin, ["--diagnostics=json"]))
+assert code == 130 and json.loads(err)["message"] == f"interrupted in kernel 'spin' ({path}:1), grid (1, 1, 1), block (1, 1, 1)", err
 for attempt in range(50):  # on a busy machine the second one may come after that second
     process = begin(spin)
     process.send_signal(signal.SIGINT)
