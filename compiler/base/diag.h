@@ -135,11 +135,11 @@ kj_source_part kj_source_at(const kj_source *s,
 const char *kj_diag_text(const kj_diag *d);
 const char *kj_diag_json(const kj_diag *d);
 
-/* Both, the text without a line end, for kj_fail_lines (core/core.h), which takes them apart at this character: texts
+/* The text, and if it is asked for the JSON behind it, for kj_fail_lines (core/core.h), which takes them apart at this character: texts
  * of failures have no controls. */
 enum { KJ_TOLD_AS_JSON = 0x1e };
 struct kj_text;
-const char *kj_diag_told(const kj_diag *d);
+const char *kj_diag_told(const kj_diag *d, bool json);
 /* A message as JSON, but for the } and the line end: what else there is of it goes before those. `at` NULL: it is of
  * no place in the file. */
 void kj_json_begin(struct kj_text *t, const kj_source *s, const kj_span *at, const char *severity,

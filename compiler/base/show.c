@@ -307,9 +307,11 @@ const char *kj_diag_json(const kj_diag *d)
     return t.data;
 }
 
-const char *kj_diag_told(const kj_diag *d)
+const char *kj_diag_told(const kj_diag *d, bool json)
 {
     const char *text = kj_diag_text(d);
+    if (!json)
+        return text;
     return kj_arena_printf(d->arena, "%.*s%c%s", (int)kj_trimmed(text, strlen(text)), text,
                            KJ_TOLD_AS_JSON, kj_diag_json(d));
 }
