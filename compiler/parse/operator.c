@@ -177,6 +177,12 @@ static void fix_list(const kj_mistake *x, kj_message *m, char closer)
         kj_met(x, "name") || kj_met(x, "integer") || kj_met(x, "number") || kj_met(x, "string");
     if (kj_met(x, "=") && hint_index_names(x, m))
         return;
+    if (kj_met(x, ":") && p->prev == KJ_TK_NAME && closer == ')' &&
+        !strchr(":=", p->source->text[x->at.end])) { /* P(x: 1) */
+        kj_mistake_hint(x, m, "a name of an argument or field stands before '=': P(x=1)");
+        kj_fix(p->diag, m, x->at, "=");
+        return;
+    }
     if (kj_met(x, "name") && kj_habit_cast_words(x->p, m))
         return;
     if (item && x->at.begin > gap.end && kj_wants(x, ","))
@@ -325,7 +331,9 @@ void kj_behind_expression(const kj_mistake *x)
             kj_mistake_hint(x, m, BRACE_PLACE);
         else if (strcmp(x->text, "'then'") == 0 || strcmp(x->text, "'do'") == 0)
             leave_out(x, m);
-        else if (kj_met(x, "name") && !kj_has_brace(x))
+        else if ((kj_met(x, "name") || kj_met(x, "return") || kj_met(x, "break") ||
+                  kj_met(x, "continue")) &&
+                 !kj_has_brace(x))
             kj_mistake_hint(x, m, "a block stands in braces: { ... }");
         if (m->hint && kj_is_shown(p->diag, m) && !kj_has_brace(x) &&
             strcmp(kj_mistake_source(x->p, x->at), "is") != 0)

@@ -449,6 +449,12 @@ kj_stmt *kj_make_expr_stmt(kj_parser *p, kj_span span, kj_exprs values)
         return limited_stmt(p, s);
     if (e->kind != KJ_E_CALL && !p->stopped && !step) {
         kj_message *m = kj_error(p->diag, span, KJ_RULE_NO_EFFECT, "this statement has no effect");
+        const char *text = p->source->text;
+        if (e->kind == KJ_E_BINARY && e->u.binary.op == KJ_OP_LT &&
+            strncmp(text + e->u.binary.op_span.begin, "<-", 2) == 0) /* of R */
+            kj_hint(p->diag, m, "an assignment is written x = 1");
+        else if (strchr("+-", text[span.begin]) && p->before_prev_span.end)
+            kj_hint(p->diag, m, GOES_ON);
         if (e->kind == KJ_E_BINARY && e->u.binary.op == KJ_OP_EQ)
             kj_hint(p->diag, m, "'=' assigns, '==' compares");
         else if (kj_hint_misspelled(p, m, span.begin))

@@ -352,6 +352,22 @@ static void suggest(kj_sema *s, kj_message *m, const char *name, const char *nea
         kj_did_you_mean(s->diag, m, near);
 }
 
+/* RED, of a Color of the file. */
+static bool hint_of_enum(kj_sema *s, kj_message *m, const char *name)
+{
+    const kj_item *found = NULL;
+    for (const kj_item *item = s->program->file->items; item; item = item->next) {
+        if (!item->of || !item->of->enumerates || !item->member || strcmp(item->member, name) != 0)
+            continue;
+        if (found)
+            return false; /* of which? */
+        found = item;
+    }
+    if (found)
+        kj_write(s->diag, m, m->span, "%s.%s", found->of->name, name);
+    return found != NULL;
+}
+
 void kj_undeclared(kj_sema *s, const char *name, kj_span span)
 {
     if (was_told(s, name, span))
@@ -360,6 +376,8 @@ void kj_undeclared(kj_sema *s, const char *name, kj_span span)
     if (!kj_is_shown(s->diag, m) || hint_comment(s, m))
         return;
     if (hint_define(s, m, name))
+        return;
+    if (hint_of_enum(s, m, name))
         return;
     kj_span cast;
     const char *conversion = kj_cast_meant(s->diag->arena, s->diag->source, span, &cast);
