@@ -1,6 +1,7 @@
 /* What types do that a reader may not see: arithmetic that wraps in few bits, and then goes on in more. */
 #include <string.h>
 
+#include "warn/range.h"
 #include "warn/warn.h"
 #include "warn/widen.h"
 
@@ -10,9 +11,8 @@ typedef struct types_walk {
     kj_diag *diag;
     const kj_file *file;
     const kj_tstmt *body;
-    const kj_tstmt *s;     /* that is looked at */
-    const kj_tstmt **made; /* by the id of a variable that never changes: its declaration or loop */
-    int room;
+    const kj_tstmt *s; /* that is looked at */
+    kj_made made;
     bool *asked; /* by a variable's id: something compares it, which may be a guard */
     int asked_room;
     const kj_texpr *counts[NCOUNTS]; /* the last that shifts were by */
@@ -22,210 +22,6 @@ typedef struct types_walk {
 static bool is_int_of(const kj_texpr *e, int least, int most)
 {
     return kj_is_int(e->type) && kj_types[e->type].bits >= least && kj_types[e->type].bits <= most;
-}
-
-/* ---- What values can be ---- */
-
-typedef struct range {
-    int64_t least, most;
-} range;
-
-enum { DEEPEST = 8 }; /* operations that are looked through */
-
-static range of_type(kj_dtype t)
-{
-    int bits = kj_types[t].bits;
-    if (bits > 32)
-        return (range){INT64_MIN, INT64_MAX};
-    return kj_is_signed(t) ? (range){-((int64_t)1 << (bits - 1)), ((int64_t)1 << (bits - 1)) - 1}
-                           : (range){0, ((int64_t)1 << bits) - 1};
-}
-
-static bool is_within(range r, range all)
-{
-    return r.least >= all.least && r.most <= all.most;
-}
-
-static range range_of(const types_walk *w, const kj_texpr *e, int depth);
-
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t most(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-static int64_t floor_div(int64_t a, int64_t positive)
-{
-    return a / positive - (a % positive < 0);
-}
-
-static range product(range a, range b)
-{
-    range r = {INT64_MAX, INT64_MIN};
-    const int64_t x[2] = {a.least, a.most}, y[2] = {b.least, b.most};
-    for (int i = 0; i < 4; i++) {
-        int64_t p;
-        if (__builtin_mul_overflow(x[i / 2], y[i % 2], &p))
-            return (range){INT64_MIN, INT64_MAX};
-        r.least = p < r.least ? p : r.least;
-        r.most = p > r.most ? p : r.most;
-    }
-    return r;
-}
-
-/* Exactly, where its type does not matter. */
-static range of_operation(const types_walk *w, const kj_texpr *e, int depth)
-{
-    const range any = {INT64_MIN, INT64_MAX};
-    range a = range_of(w, e->u.binary.lhs, depth), b = range_of(w, e->u.binary.rhs, depth), r;
-    bool fixed = b.least == b.most && b.least >= 0;
-    int64_t c = b.least;
-    switch (e->u.binary.op) {
-    case KJ_OP_ADD:
-        return __builtin_add_overflow(a.least, b.least, &r.least) ||
-                       __builtin_add_overflow(a.most, b.most, &r.most)
-                   ? any
-                   : r;
-    case KJ_OP_SUB:
-        return __builtin_sub_overflow(a.least, b.most, &r.least) ||
-                       __builtin_sub_overflow(a.most, b.least, &r.most)
-                   ? any
-                   : r;
-    case KJ_OP_MUL: return product(a, b);
-    case KJ_OP_SHL:
-        return fixed && c < 32 ? product(a, (range){(int64_t)1 << c, (int64_t)1 << c}) : any;
-    case KJ_OP_SHR:
-        if (fixed && c > 0 && c < 63 && e->type == KJ_U64 && a.least < 0)
-            return (range){0, (int64_t)(UINT64_MAX >> c)};
-        return fixed && c < 63 ? (range){a.least >> c, a.most >> c} : any;
-    case KJ_OP_AND: return fixed ? (range){0, c} : any;
-    case KJ_OP_MOD: return fixed && c > 0 ? (range){0, c - 1} : any;
-    case KJ_OP_FLOORDIV:
-        return fixed && c > 0 ? (range){floor_div(a.least, c), floor_div(a.most, c)} : any;
-    default: return any;
-    }
-}
-
-/* ---- Functions ---- */
-
-static range of_min(const range *x)
-{
-    return (range){least(x[0].least, x[1].least), least(x[0].most, x[1].most)};
-}
-
-static range of_max(const range *x)
-{
-    return (range){most(x[0].least, x[1].least), most(x[0].most, x[1].most)};
-}
-
-static range of_clamp(const range *x)
-{
-    const range low[2] = {x[0], x[1]}, high[2] = {of_max(low), x[2]};
-    return of_min(high);
-}
-
-static range of_abs(const range *x)
-{
-    const range all = {INT64_MIN, INT64_MAX};
-    if (x->least == INT64_MIN)
-        return all;
-    return (range){most(0, most(x->least, -x->most)), most(x->most, -x->least)};
-}
-
-static range of_sign(const range *x)
-{
-    return (range){x->least < 0 ? -1 : x->least > 0, x->most > 0 ? 1 : -(x->most < 0)};
-}
-
-static range of_selp(const range *x)
-{
-    return (range){least(x[1].least, x[2].least), most(x[1].most, x[2].most)};
-}
-
-/* Functions of integers that take them for what they are, where + and * are as good modulo 2^bits: what the arguments
- * are then, and what the result can be. */
-static const struct taker {
-    kj_builtin id;
-    const char *then;           /* "compared"; NULL: handed on as it is */
-    range (*of)(const range *); /* NULL: anything of its type */
-} takers[] = {
-    {KJ_BI_MIN, "compared", of_min},     {KJ_BI_MAX, "compared", of_max},
-    {KJ_BI_CLAMP, "compared", of_clamp}, {KJ_BI_ABS, "compared", of_abs},
-    {KJ_BI_SIGN, "compared", of_sign},   {KJ_BI_SAD, "compared", NULL},
-    {KJ_BI_CEIL_DIV, "divided", NULL},   {KJ_BI_HADD, "halved", NULL},
-    {KJ_BI_RHADD, "halved", NULL},       {KJ_BI_SELP, NULL, of_selp},
-};
-
-static const struct taker *taker_of(const kj_texpr *e)
-{
-    for (size_t i = 0; e->kind == KJ_TE_CALL && i < sizeof takers / sizeof *takers; i++)
-        if (takers[i].id == e->u.call.id)
-            return &takers[i];
-    return NULL;
-}
-
-static range of_call(const types_walk *w, const kj_texpr *e, int depth)
-{
-    const struct taker *taker = taker_of(e);
-    range x[3] = {{0, 0}};
-    if (!taker || !taker->of)
-        return of_type(e->type);
-    for (int i = 0; i < e->u.call.nargs; i++)
-        x[i] = range_of(w, e->u.call.args[i], depth);
-    return taker->of(x);
-}
-
-static range of_select(const types_walk *w, const kj_texpr *e, int depth)
-{
-    const range x[3] = {
-        {0, 0}, range_of(w, e->u.select.yes, depth), range_of(w, e->u.select.no, depth)};
-    return of_selp(x);
-}
-
-static range of_negative(range x)
-{
-    return x.least == INT64_MIN ? x : (range){-x.most, -x.least};
-}
-
-/* ---- Expressions ---- */
-
-/* Of a loop over constants, or of what a let is. */
-static range of_variable(const types_walk *w, const kj_var *v, int depth)
-{
-    const kj_tstmt *made = v->id < w->room ? w->made[v->id] : NULL;
-    const range all = of_type(v->type);
-    if (made && made->kind == KJ_TS_DECL)
-        return range_of(w, made->u.decl.init, depth);
-    if (!made || made->u.for_.start->kind != KJ_TE_CONST || made->u.for_.stop->kind != KJ_TE_CONST)
-        return all;
-    int64_t start = made->u.for_.start->u.value.i, stop = made->u.for_.stop->u.value.i;
-    return start < stop ? (range){start, stop - 1} : stop < start ? (range){stop + 1, start} : all;
-}
-
-static range range_of(const types_walk *w, const kj_texpr *e, int depth)
-{
-    range all = of_type(e->type), r = all;
-    if (depth > DEEPEST || !kj_is_int(e->type))
-        return all;
-    if (e->kind == KJ_TE_CONST)
-        r = (range){e->u.value.i, e->u.value.i};
-    else if (e->kind == KJ_TE_CONVERT && kj_is_int(e->u.unary.arg->type))
-        r = range_of(w, e->u.unary.arg, depth + 1);
-    else if (e->kind == KJ_TE_BINARY)
-        r = of_operation(w, e, depth + 1);
-    else if (e->kind == KJ_TE_UNARY && e->u.unary.op == KJ_OP_NEG)
-        r = of_negative(range_of(w, e->u.unary.arg, depth + 1));
-    else if (e->kind == KJ_TE_SELECT)
-        r = of_select(w, e, depth + 1);
-    else if (e->kind == KJ_TE_CALL)
-        r = of_call(w, e, depth + 1);
-    else if (e->kind == KJ_TE_VAR && !e->u.var->mutable)
-        r = of_variable(w, e->u.var, depth + 1);
-    return is_within(r, all) ? r : all;
 }
 
 static const kj_var *variable(const kj_texpr *e)
@@ -276,7 +72,7 @@ static bool wraps(const types_walk *w, const kj_texpr *e, int least, int most)
         return false;
     kj_op op = e->u.binary.op;
     return (op == KJ_OP_ADD || op == KJ_OP_SUB || op == KJ_OP_MUL || op == KJ_OP_SHL) &&
-           !is_within(of_operation(w, e, 0), of_type(e->type));
+           kj_leaves_type(&w->made, e);
 }
 
 /* ---- 8 and 16 bits ---- */
@@ -289,7 +85,7 @@ static const kj_aggregate *vector_of(const types_walk *w, const kj_texpr *e)
         return of ? of : vector_of(w, e->u.binary.rhs);
     }
     const kj_tstmt *made =
-        e->kind == KJ_TE_VAR && e->u.var->id < w->room ? w->made[e->u.var->id] : NULL;
+        e->kind == KJ_TE_VAR && e->u.var->id < w->made.room ? w->made.of[e->u.var->id] : NULL;
     if (made && made->kind == KJ_TS_DECL && made->u.decl.init)
         return vector_of(w, made->u.decl.init);
     const kj_tarray *whole = e->kind == KJ_TE_LOAD ? e->u.load.array->whole : NULL;
@@ -347,7 +143,7 @@ typedef struct usage {
 static const kj_tstmt *untyped_let(const types_walk *w, const kj_texpr *e)
 {
     const kj_var *v = e->kind == KJ_TE_VAR ? e->u.var : NULL;
-    const kj_tstmt *made = v && !v->mutable && v->id < w->room ? w->made[v->id] : NULL;
+    const kj_tstmt *made = v && !v->mutable && v->id < w->made.room ? w->made.of[v->id] : NULL;
     if (!made || made->kind != KJ_TS_DECL || !made->u.decl.init || !is_int_of(e, 8, 16))
         return NULL;
     if (!is_written(w, v))
@@ -413,13 +209,14 @@ static void warn_of_arithmetic(const types_walk *w, const kj_texpr *e, const usa
     uses u = {.var = v};
     kj_walk(w->body, NULL, see_use, &u);
     widen_in(w, m, e, KJ_I32, use->let, !named || u.wide < u.all);
-    w->made[v->id] = NULL; /* told once */
+    w->made.of[v->id] = NULL; /* told once */
 }
 
 /* e, what it chooses from, what it is the negative of, or what a let was given. */
 static void warn_of_narrow(const types_walk *w, const kj_texpr *e, usage use)
 {
-    const struct taker *taker = taker_of(e);
+    const char *then;
+    bool taken = kj_takes_integers(e, &then);
     const kj_tstmt *let = untyped_let(w, e);
     if (let) {
         use.let = let;
@@ -427,7 +224,7 @@ static void warn_of_narrow(const types_walk *w, const kj_texpr *e, usage use)
     } else if (e->kind == KJ_TE_SELECT) {
         warn_of_narrow(w, e->u.select.yes, use);
         warn_of_narrow(w, e->u.select.no, use);
-    } else if (taker && !taker->then) {
+    } else if (taken && !then) {
         for (int i = 0; i < e->u.call.nargs; i++)
             warn_of_narrow(w, e->u.call.args[i], use);
     } else if (e->kind == KJ_TE_UNARY && e->u.unary.op == KJ_OP_NEG && !e->written) {
@@ -466,9 +263,9 @@ static void see_narrow(const types_walk *w, const kj_texpr *e)
         warn_of_narrow(w, e->u.binary.lhs, (usage){.then = "shifted right"});
     else if (op != KJ_NOPS && kj_ops[op].class == KJ_OPS_COMPARE)
         see_compared(w, e);
-    const struct taker *taker = taker_of(e);
-    for (int i = 0; taker && taker->then && i < e->u.call.nargs; i++)
-        warn_of_narrow(w, e->u.call.args[i], (usage){.then = taker->then});
+    const char *then;
+    for (int i = 0; kj_takes_integers(e, &then) && then && i < e->u.call.nargs; i++)
+        warn_of_narrow(w, e->u.call.args[i], (usage){.then = then});
 }
 
 /* ---- 32 bits in 64 ---- */
@@ -575,15 +372,15 @@ static void note(types_walk *w, const kj_var *v, const kj_tstmt *made)
 {
     if (v->mutable)
         return;
-    if (v->id >= w->room) {
-        int room = v->id + 1 > 2 * w->room ? v->id + 1 : 2 * w->room;
+    if (v->id >= w->made.room) {
+        int room = v->id + 1 > 2 * w->made.room ? v->id + 1 : 2 * w->made.room;
         const kj_tstmt **all = KJ_NEW_ARRAY(w->diag->arena, const kj_tstmt *, (size_t)room);
-        if (w->room)
-            memcpy(all, w->made, (size_t)w->room * sizeof(const kj_tstmt *));
-        w->made = all;
-        w->room = room;
+        if (w->made.room)
+            memcpy(all, w->made.of, (size_t)w->made.room * sizeof(const kj_tstmt *));
+        w->made.of = all;
+        w->made.room = room;
     }
-    w->made[v->id] = made;
+    w->made.of[v->id] = made;
 }
 
 static void see_stmt(types_walk *w, const kj_tstmt *s)
