@@ -136,12 +136,6 @@ static void assign(search *f, const kj_var *v, step s)
     f->var[v->id] = s;
 }
 
-static bool is_unit(const kj_texpr *by)
-{
-    return by->kind == KJ_TE_CONST &&
-           (by->u.value.i == 1 || (by->u.value.i == -1 && kj_is_signed(by->type)));
-}
-
 static bool visit_assignment(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 {
     search *f = ctx;
@@ -155,7 +149,7 @@ static bool visit_assignment(void *ctx, const kj_tstmt *s, const kj_texpr *e)
         assign(f, s->u.assign.var, step_of(f, s->u.assign.value));
     if (s->kind == KJ_TS_FOR) {
         assign(f, s->u.for_.var, sum(step_of(f, s->u.for_.start), step_of(f, s->u.for_.step)));
-        f->turns[s->u.for_.var->id] = is_unit(s->u.for_.step);
+        f->turns[s->u.for_.var->id] = kj_steps_by_one(s->u.for_.step);
     }
     return true;
 }

@@ -165,6 +165,8 @@ int kj_access_operands(const kj_tarray *a, kj_texpr *const *index,
                        const kj_texpr *out[KJ_MAX_OPERANDS]);
 /* Is it a conversion of an integer to a type that has all values of its operand's? */
 bool kj_keeps_value(const kj_texpr *e);
+/* Is a loop's step a constant 1 or -1? */
+bool kj_steps_by_one(const kj_texpr *step);
 /* Has it checks, or statements of its own? */
 bool kj_may_fail(const kj_texpr *e);
 /* Goes through the statements [s, end), whatever is within them, in the order of evaluation: calls

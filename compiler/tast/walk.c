@@ -72,6 +72,12 @@ bool kj_keeps_value(const kj_texpr *e)
            kj_converts(e->u.unary.arg->type, e->type);
 }
 
+bool kj_steps_by_one(const kj_texpr *step)
+{
+    return step->kind == KJ_TE_CONST &&
+           (step->u.value.i == 1 || (step->u.value.i == -1 && kj_is_signed(step->type)));
+}
+
 bool kj_may_fail(const kj_texpr *e)
 {
     const kj_texpr *operands[KJ_MAX_OPERANDS];

@@ -328,11 +328,8 @@ static bool find_changed(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 /* How many turns make a strip, as all threads take one after the other together; 0: it has none. */
 static int length_of(const kj_lower *lo, const kj_tstmt *s)
 {
-    const kj_texpr *step = s->u.for_.step;
     kj_turns turns;
-    bool unit = step->kind == KJ_TE_CONST &&
-                (step->u.value.i == 1 || (step->u.value.i == -1 && kj_is_signed(step->type)));
-    if (!unit || lo->kernel->checks & ~(unsigned)KJ_CHECK_BOUNDS)
+    if (!kj_steps_by_one(s->u.for_.step) || lo->kernel->checks & ~(unsigned)KJ_CHECK_BOUNDS)
         return 0;
     if (!kj_known_turns(s, &turns) || turns.n >= KJ_STRIP)
         return KJ_STRIP;
