@@ -209,7 +209,7 @@ struct kjit_context {
     kj_pendings pendings;
     kj_printout printed, printed_in_run; /* the program's, and the run block's; under the lock */
     uint64_t printing_run;               /* the run block under way, or 0; under the lock */
-    atomic_bool wants_json;              /* of failures: the run block that runs gives its own so */
+    atomic_int want_json;                /* run blocks that run now and give their failures so */
     atomic_bool has_printed;
     kj_halts halts;
     kj_slots slots;

@@ -239,7 +239,7 @@ static void write_fault(void *data)
         put_assert(&diag, m->kernel, m->fault);
     else
         put_barrier(&diag, m->fault);
-    m->text = strdup(kj_diag_told(&diag, atomic_load(&m->mod->ctx->wants_json)));
+    m->text = strdup(kj_diag_told(&diag, atomic_load(&m->mod->ctx->want_json) > 0));
 }
 
 static char *text_of(fault_message *m)

@@ -146,7 +146,7 @@ static void compile(void *data)
     if (c->compiled)
         c->variant->replays = replays_of(c);
     if (!c->compiled)
-        c->errors = kj_diag_told(&diag, atomic_load(&mod->ctx->wants_json));
+        c->errors = kj_diag_told(&diag, atomic_load(&mod->ctx->want_json) > 0);
 }
 
 static void load(void *data)

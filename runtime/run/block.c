@@ -141,7 +141,7 @@ kjit_status kjit_run(kjit_module *mod, const kjit_run_options *options)
     kj_run_time_begin(r);
     kj_recycler_begin(r->ctx);
     kj_limit_run(r->ctx, true);
-    atomic_store(&r->ctx->wants_json, r->options->json == 1);
+    atomic_fetch_add(&r->ctx->want_json, r->options->json == 1);
     run_with_stack(r);
     if (r->status != KJIT_OK && r->queued)
         kj_synchronize_run(r->ctx, r->number); /* nothing of it runs on; what it printed is there */
@@ -149,7 +149,7 @@ kjit_status kjit_run(kjit_module *mod, const kjit_run_options *options)
     kj_run_time_end(r);
     kj_print_to_run(r->ctx, 0, NULL, NULL);
     kj_run_ended(r->ctx, r->number, failures);
-    atomic_store(&r->ctx->wants_json, false);
+    atomic_fetch_sub(&r->ctx->want_json, r->options->json == 1);
     atomic_store(&r->ctx->runner, 0);
     pthread_mutex_unlock(&r->ctx->run_lock);
     if (r->status != KJIT_OK)
