@@ -94,6 +94,9 @@ const char *list_forms(char out[FORMS_TEXT]);
 /* ---- say.c: what is told to people ---- */
 
 /* "kjit: sentence" on standard error. */
+/* A character of a JSON string, as it is written there. */
+enum { JSON_CHAR = 8 /* bytes: \u001f and the zero */ };
+void json_char(char out[JSON_CHAR], char c);
 /* From now on complaints are objects of JSON, a line each, without a file. */
 void complain_as_json(bool json);
 /* Such a line for `text`, cut to fit; false: complaints are text. */

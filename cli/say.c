@@ -37,18 +37,24 @@ void complain_as_json(bool json)
     as_json = json;
 }
 
+void json_char(char out[JSON_CHAR], char c)
+{
+    if ((unsigned char)c < ' ')
+        snprintf(out, JSON_CHAR, "\\u%04x", (unsigned)c);
+    else
+        snprintf(out, JSON_CHAR, strchr("\"\\", c) ? "\\%c" : "%c", c);
+}
+
 bool complaint_line(char *out, size_t size, const char *text)
 {
     static const char begin[] = "{\"severity\":\"error\",\"code\":\"run\",\"message\":\"";
-    enum { LONGEST = 6, END = 4 }; /* \u001f; "}\n and the zero */
+    enum { END = 4 }; /* "}\n and the zero */
     if (!as_json)
         return false;
     size_t n = (size_t)snprintf(out, size, "%s", begin);
-    for (; *text && n + LONGEST + END < size; text++) {
-        if ((unsigned char)*text < ' ')
-            n += (size_t)snprintf(out + n, size - n, "\\u%04x", (unsigned)*text);
-        else
-            n += (size_t)snprintf(out + n, size - n, strchr("\"\\", *text) ? "\\%c" : "%c", *text);
+    for (; *text && n + JSON_CHAR + END < size; text++) {
+        json_char(out + n, *text);
+        n += strlen(out + n);
     }
     snprintf(out + n, size - n, "\"}\n");
     return true;

@@ -24,13 +24,9 @@ static void put_string(FILE *file, const char *text)
 {
     fputc('"', file);
     for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\')
-            fprintf(file, "\\%c", c);
-        else if (c < ' ')
-            fprintf(file, "\\u%04x", c);
-        else
-            fputc(c, file);
+        char c[JSON_CHAR];
+        json_char(c, *text);
+        fputs(c, file);
     }
     fputc('"', file);
 }
