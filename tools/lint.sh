@@ -1,8 +1,8 @@
 #!/bin/sh
 # What `make lint` looks at: who uses whom (tools/layers.py), whether each header can stand alone, compilers' warnings as
-# errors (gcc, and clang where it is), files, functions and lines over the budgets (600 lines, 60 lines, 100 columns; 120
-# in the tables), and the layout .clang-format asks for. CHECK: the flags sources are compiled with. All but budgets make
-# it fail; those are listed.
+# errors (gcc, and clang where it is; files that ask for a sanitizer with it too), files, functions and lines over the
+# budgets (600 lines, 60 lines, 100 columns; 120 in the tables), and the layout .clang-format asks for. CHECK: the flags
+# sources are compiled with. All but budgets make it fail; those are listed.
 cd "$(dirname "$0")/.." || exit 1
 failed=0
 sources=$(git ls-files -co --exclude-standard '*.c' 2>/dev/null || find . -name '*.c')
@@ -21,6 +21,12 @@ tools/layers.py "${BUILD:-build}" || failed=1
 echo "lint: headers, each alone"
 for header in $(printf '%s\n' $texts | grep -E '^(compiler|runtime)/.*\.h$'); do
     "${CC:-gcc}" $CHECK -Werror -x c -fsyntax-only "$header" || failed=1
+done
+
+echo "lint: what sanitizers are given"
+for file in $(grep -l '__SANITIZE_' $checked); do
+    "${CC:-gcc}" $CHECK -fsanitize=address -Werror -fsyntax-only "$file" || failed=1
+    "${CC:-gcc}" $CHECK -fsanitize=thread -Werror -fsyntax-only "$file" || failed=1
 done
 
 for compiler in "${CC:-gcc}" clang; do

@@ -237,6 +237,7 @@ static void test_failing(void **state)
 
 #define test_failing_at_the_end test_failing
 #define test_failing_copies test_failing
+#define test_failing_sources test_failing
 
 #endif
 
