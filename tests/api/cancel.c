@@ -24,7 +24,7 @@ static void test_queued(void **state)
 {
     (void)state;
     kjit_stream *s, *other;
-    kjit_array *a = zeros(), *b = zeros(), *c = zeros();
+    kjit_array *a = zeros(), *b = zeros(), *c = zeros(), *told = zeros();
     OK(kjit_stream_create(ctx, &s));
     OK(kjit_stream_create(ctx, &other));
     OK(kjit_stream_cancel(s)); /* there is nothing */
@@ -32,6 +32,8 @@ static void test_queued(void **state)
     OK(start_endless("spin", s, a));
     for (int i = 0; i < 8; i++)
         OK(start("add", s, b, 0));
+    for (int i = 0; i < 8; i++)
+        OK(start("tells", s, told, 0));
     OK(kjit_copy(c, b, s));
     if (on_cpu()) {
         OK(start("add", other, c, 0)); /* of another stream: runs */
@@ -48,12 +50,14 @@ static void test_queued(void **state)
     assert_int_equal(((int32_t *)kjit_array_data(a))[7], on_cpu());
     assert_int_equal(((int32_t *)kjit_array_data(b))[7], 0);
     assert_int_equal(((int32_t *)kjit_array_data(c))[7], 0); /* the copy was made */
+    assert_int_equal(((int32_t *)kjit_array_data(told))[7], 0);
     goes_on(s, a);
     kjit_stream_free(s);
     kjit_stream_free(other);
     kjit_array_free(a);
     kjit_array_free(b);
     kjit_array_free(c);
+    kjit_array_free(told);
 }
 
 /* A block whose first thread alone left would use what that thread did not share. */

@@ -58,6 +58,14 @@ static const char source[] =
     "    x[s[0] + i32(threadIdx.x) % 8] = 1\n"
     "}\n"
     "kernel ended(x: i32[]) { x[42] = 1 }\n"
+    "kernel nest_of_few(x: i32[]) {\n"
+    "    var s: i32 = 1\n"
+    "    x[40] = 1\n"
+    "    for a in range(3000) {\n"
+    "        for b in range(4000) { for c in range(3000) { s = (s ^ a) * 1664525 + b } } }\n"
+    "    x[0] = s\n"
+    "}\n"
+    "kernel tells(x: i32[]) { x[7] = 1; if x[0] == 77 { print(x[0]) } }\n"
     "kernel ends(x: i32[]) {\n"
     "    x[40] = 1\n"
     "    var s = few(few(few(few(x[1]))))\n"
@@ -73,6 +81,7 @@ static const struct {
     {"spin", "test.knl:2:36: error: kernel 'spin' was cancelled in this loop (block ("},
     {"empty", "test.knl:3:37: error: kernel 'empty' was cancelled in this loop"},
     {"nest", "test.knl:8:9: error: kernel 'nest' was cancelled in this loop"},
+    {"nest_of_few", "error: kernel 'nest_of_few' was cancelled in this loop"},
     {"counted", "error: kernel 'counted' was cancelled in this loop"},
     {"together", "test.knl:20:5: error: kernel 'together' was cancelled in this loop"},
     {"apart", "error: kernel 'apart' was cancelled in this loop"},
@@ -140,7 +149,8 @@ static const struct {
     int nargs;
 } launched[] = {
     {"add", 1, 64, 1, 2},         {"counted", 2, 64, 3000000, 2},     {"grids", 3, 64, 0, 1},
-    {"many", INT32_MAX, 1, 0, 1}, {"long_blocks", 1000000, 64, 0, 1}, {NULL, 2, 64, 0, 1}};
+    {"many", INT32_MAX, 1, 0, 1}, {"long_blocks", 1000000, 64, 0, 1}, {"tells", 100, 64, 0, 1},
+    {NULL, 2, 64, 0, 1}};
 
 static inline kjit_status start(const char *kernel, kjit_stream *s, kjit_array *a,
                                 double timeout_ms)

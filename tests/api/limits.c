@@ -266,20 +266,12 @@ static void test_time(void **state)
     drop(mod);
 }
 
-/* A kernel that is long, for which enough of it is `n`. */
-static kjit_status compile_long(int n, bool launched)
+/* Of a kernel 'long'. */
+static kjit_status compile(const char *text, bool launched)
 {
     kjit_module *mod;
-    size_t room = (size_t)n * 64 + 100;
-    char *text = malloc(room), *at = text;
     float data[2] = {0};
-    assert_non_null(text);
-    at += sprintf(at, "kernel long(x: f32[]) {\n");
-    for (int i = 0; i < n; i++)
-        at += sprintf(at, "x[(i32(threadIdx.x) + %d) %% 2] += sin(x[0] + %d)\n", i % 7, i);
-    sprintf(at, "}\n");
     kjit_status status = kjit_module_compile(ctx, "long.knl", text, strlen(text), NULL, &mod);
-    free(text);
     if (status != KJIT_OK)
         return status;
     kjit_array *x = wrap(data, KJIT_F32, 1, SHAPE(2));
@@ -287,6 +279,21 @@ static kjit_status compile_long(int n, bool launched)
         status = launch(mod, "long", x, 2, NULL);
     kjit_array_free(x);
     kjit_module_free(mod);
+    return status;
+}
+
+/* A kernel that is long, for which enough of it is `n`. */
+static kjit_status compile_long(int n, bool launched)
+{
+    size_t room = (size_t)n * 64 + 100;
+    char *text = malloc(room), *at = text;
+    assert_non_null(text);
+    at += sprintf(at, "kernel long(x: f32[]) {\n");
+    for (int i = 0; i < n; i++)
+        at += sprintf(at, "x[(i32(threadIdx.x) + %d) %% 2] += sin(x[0] + %d)\n", i % 7, i);
+    sprintf(at, "}\n");
+    kjit_status status = compile(text, launched);
+    free(text);
     return status;
 }
 
@@ -303,6 +310,11 @@ static void test_compilation(void **state)
     drop(mod);
     mod = with(&(kjit_limits){.version = 1, .compile_code = 300}, 0);
     FAILS(compile_long(300, true), KJIT_COMPILE, "that is the context's limit of compile_code");
+    /* its loop is not unrolled, as that would be too large */
+    OK(compile("kernel long(x: f32[]) {\n"
+               "@unroll for i in range(100) { x[i % 2] += sin(x[0] + i) }\n"
+               "}\n",
+               true));
     goes_on(mod);
     drop(mod);
 }

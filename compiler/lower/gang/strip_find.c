@@ -55,12 +55,12 @@ static int slope_of_operands(search *f, const kj_texpr *e)
     return 0;
 }
 
-/* A sum of fewer than 64 bits may wrap around: that is looked at when the loop is run (strip_allow.c). */
+/* A sum of fewer than 64 bits, of either signedness, may wrap around: that is looked at when the loop is run (strip_allow.c). */
 static int slope_of_sum(search *f, const kj_texpr *e)
 {
     int lhs = slope(f, e->u.binary.lhs), rhs = slope(f, e->u.binary.rhs);
     bool minus = e->u.binary.op == KJ_OP_SUB;
-    if (lhs < 0 || rhs < 0 || lhs + rhs > 1 || (minus && rhs) || !kj_is_signed(e->type))
+    if (lhs < 0 || rhs < 0 || lhs + rhs > 1 || (minus && rhs))
         return lhs == 0 && rhs == 0 ? 0 : NO_SLOPE;
     f->narrow |= lhs + rhs > 0 && kj_types[e->type].size < 8;
     return lhs + rhs;
