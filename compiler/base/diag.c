@@ -264,6 +264,39 @@ static bool same_but_for_case(const char *a, const char *b)
     return *a == *b;
 }
 
+/* The same but for case and underscores? */
+static bool same_but_for_style(const char *a, const char *b)
+{
+    for (;; a++, b++) {
+        a += strspn(a, "_");
+        b += strspn(b, "_");
+        if (!*a || kj_to_lower(*a) != kj_to_lower(*b))
+            return *a == *b;
+    }
+}
+
+static bool differ_in_a_digit(const char *a, const char *b)
+{
+    while (*a && *a == *b) {
+        a++;
+        b++;
+    }
+    return kj_is_digit(*a) || kj_is_digit(*b);
+}
+
+bool kj_is_slip(const char *name, const char *meant)
+{
+    size_t m = strlen(name), n = strlen(meant), same = 0;
+    if (same_but_for_style(name, meant))
+        return true;
+    if (m > LONGEST_NAME || n > LONGEST_NAME || least(m, n) < 4 || distance(name, m, meant, n) != 1)
+        return false;
+    while (name[same] == meant[same])
+        same++;
+    bool swapped = m == n && name[same] == meant[same + 1] && name[same + 1] == meant[same];
+    return swapped || (least(m, n) > 4 && !differ_in_a_digit(name, meant));
+}
+
 kj_near kj_near_to(const char *name)
 {
     return (kj_near){.name = name, .distance = LONGEST_NAME};

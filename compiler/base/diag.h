@@ -154,8 +154,11 @@ typedef struct kj_near {
 
 kj_near kj_near_to(const char *name);
 void kj_near_offer(kj_near *near, const char *candidate);
-
-/* The same among n candidates. */
+/* The nearest among n candidates. */
 const char *kj_nearest(const char *name, const char *const *candidates, size_t n);
+
+/* Is `name` likely a slip of the finger where the other was meant, and not a name of its own that is near to it? Of
+ * those of the language an edit may take the place unasked only then: sqr is not sqrt. */
+bool kj_is_slip(const char *name, const char *meant);
 
 #endif

@@ -14,11 +14,22 @@ enum { MOST_MENDED = 1 << 14 }; /* bytes of a comment or block */
 const char *kj_habit_type_named(const char *word)
 {
     static const char *const types[][2] = {
-        {"char", "i8"},      {"short", "i16"},  {"int", "i32"},      {"long", "i64"},
-        {"unsigned", "u32"}, {"uint", "u32"},   {"float", "f32"},    {"double", "f64"},
-        {"half", "f16"},     {"int8_t", "i8"},  {"int16_t", "i16"},  {"int32_t", "i32"},
-        {"int64_t", "i64"},  {"uint8_t", "u8"}, {"uint16_t", "u16"}, {"uint32_t", "u32"},
-        {"uint64_t", "u64"}, {"size_t", "i64"}, {"usize", "i64"},    {"isize", "i64"},
+        {"char", "i8"},         {"short", "i16"},          {"int", "i32"},
+        {"long", "i64"},        {"unsigned", "u32"},       {"uint", "u32"},
+        {"float", "f32"},       {"double", "f64"},         {"half", "f16"},
+        {"int8_t", "i8"},       {"int16_t", "i16"},        {"int32_t", "i32"},
+        {"int64_t", "i64"},     {"uint8_t", "u8"},         {"uint16_t", "u16"},
+        {"uint32_t", "u32"},    {"uint64_t", "u64"},       {"size_t", "i64"},
+        {"usize", "i64"},       {"isize", "i64"},          {"ptrdiff_t", "i64"},
+        {"uchar", "u8"},        {"ushort", "u16"},         {"ulong", "u64"},
+        {"boolean", "bool"},    {"Boolean", "bool"},       {"_Bool", "bool"},
+        {"Float16", "f16"},     {"Float32", "f32"},        {"Float64", "f64"},
+        {"float32_t", "f32"},   {"float64_t", "f64"},      {"float16_t", "f16"},
+        {"__half", "f16"},      {"BFloat16", "bf16"},      {"Int8", "i8"},
+        {"Int16", "i16"},       {"Int32", "i32"},          {"Int64", "i64"},
+        {"UInt8", "u8"},        {"UInt16", "u16"},         {"UInt32", "u32"},
+        {"UInt64", "u64"},      {"Double", "f64"},         {"ComplexF32", "c64"},
+        {"ComplexF64", "c128"}, {"__nv_bfloat16", "bf16"},
     };
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         if (strcmp(word, types[i][0]) == 0)
@@ -334,7 +345,7 @@ static uint32_t behind_text(const kj_source *s, uint32_t at)
 
 /* Stands the name before this token in its item, in a block that is open still? There it may be declared. A loop's are
  * of its block. */
-static bool is_known(const kj_parser *p, const char *name)
+bool kj_habit_is_known(const kj_parser *p, const char *name)
 {
     const kj_source *s = p->source;
     uint32_t at = p->span.begin;
@@ -367,7 +378,7 @@ bool kj_habit_walrus(kj_parser *p, kj_span at)
     if (p->first != KJ_TK_NAME || p->first_span.begin != p->span.begin || !kj_layout_assigns(p))
         return false;
     const char *name = kj_piece(p, p->span.begin, p->span.end);
-    if (is_known(p, name))
+    if (kj_habit_is_known(p, name))
         return false;
     kj_message *m = kj_error(p->diag, at, KJ_RULE_SPELLING, "use '=' instead of ':='");
     kj_hint(p->diag, m, "a variable is declared first: var %s = ...", name);

@@ -75,6 +75,8 @@ static inline uint32_t kj_closing(const kj_source *s, uint32_t open)
     return 0;
 }
 
+/* Stands the name before this token in its item, in a block that is open still? There it may be declared. */
+bool kj_habit_is_known(const kj_parser *p, const char *name);
 /* Where C's type that begins at `at` ends; `at`: none does. */
 uint32_t kj_habit_type_end(kj_parser *p, uint32_t at);
 /* The type here of C's that begins at `at` and ends before `end`, blanks left out; NULL: there is none, or a pointer. */

@@ -21,10 +21,14 @@ static bool is_declared(const kj_parser *p, const char *word)
     return d != NULL;
 }
 
-static bool is_name(const kj_parser *p, const char *word)
+bool kj_parse_is_name(const kj_parser *p, const char *word)
 {
+    static const char *const values[] = {"pi", "inf", "nan"};
     if (is_declared(p, word))
         return true;
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        if (strcmp(values[i], word) == 0)
+            return true;
     for (int id = 0; id < KJ_NBUILTINS; id++)
         if (strcmp(kj_builtins[id].name, word) == 0)
             return true;
@@ -33,7 +37,7 @@ static bool is_name(const kj_parser *p, const char *word)
 
 bool kj_mistake_is_name(const kj_mistake *x, kj_span word)
 {
-    return is_name(x->p, kj_mistake_source(x->p, word));
+    return kj_parse_is_name(x->p, kj_mistake_source(x->p, word));
 }
 
 bool kj_mistake_is_declared(const kj_mistake *x, kj_span word)
@@ -84,7 +88,7 @@ bool kj_misspelled_statement(const kj_mistake *x)
     kj_span first = p->first_span;
     const char *word = kj_mistake_source(p, first);
     if (p->first != KJ_TK_NAME || first.end > x->at.begin || kj_foreign_word(word, NULL) ||
-        is_name(p, word))
+        kj_parse_is_name(p, word))
         return false;
     return report(x, first, statement_meant(x, word));
 }
@@ -152,7 +156,7 @@ bool kj_hint_misspelled(kj_parser *p, kj_message *m, uint32_t begin)
     const char *meant = kj_keyword_meant(p->arena, p->source, word);
     const char *name =
         kj_arena_printf(p->arena, "%.*s", (int)(word.end - begin), p->source->text + begin);
-    if (!meant || is_name(p, name))
+    if (!meant || kj_parse_is_name(p, name))
         return false;
     kj_hint(p->diag, m, "did you mean '%s'?", meant);
     kj_fix(p->diag, m, word, "%s", meant);

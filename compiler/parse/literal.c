@@ -109,6 +109,11 @@ static const char *type_of_suffix(const char *text, size_t tail, size_t len)
         is_unsigned |= kj_to_lower(text[i]) == 'u';
         is_long |= kj_to_lower(text[i]) == 'l';
     }
+    const char *last = text + len - 1;
+    if (base_of(text, len) == 10 && len == tail + 1 && kj_to_lower(*last) == 'h')
+        return "f16";
+    if (base_of(text, len) == 10 && (kj_to_lower(text[tail]) == 'd' || text[tail + 1] == 'f'))
+        return "f64"; /* 1.5d, 1d0; 1.5lf */
     if (base_of(text, len) == 10 && (memchr(text, '.', tail) || kj_to_lower(text[tail]) == 'f'))
         return "f32";
     return !is_unsigned ? "i64" : is_long ? "u64" : "u32";
@@ -174,16 +179,64 @@ static bool grouped_digits(kj_parser *p, kj_span span)
     return true;
 }
 
-static bool is_c_suffix(const char *text, size_t len)
+/* Those of whole numbers, and of others: of C, GLSL, Java, Julia and Fortran. */
+static bool is_c_suffix(const char *text, size_t len, bool whole)
 {
-    static const char *const all[] = {"u", "l", "ul", "lu", "ll", "ull", "llu", "z", "uz"};
+    static const char *const all[] = {"u",   "l", "ul", "lu", "ll", "ull",
+                                      "llu", "z", "uz", "n", /* whole numbers' */
+                                      "f",   "d", "h",  "lf", "f0", "d0"};
+    size_t n = whole ? 10 : sizeof all / sizeof *all;
     char word[4] = "";
     for (size_t i = 0; i < len && i < 3; i++)
         word[i] = kj_to_lower(text[i]);
-    for (size_t i = 0; i < sizeof all / sizeof *all && len <= 3; i++)
+    for (size_t i = 0; i < n && len <= 3; i++)
         if (strcmp(word, all[i]) == 0)
             return true;
     return false;
+}
+
+/* Where a decimal number ends, with its exponent, and the word begins that stands at it. */
+static size_t number_end(const char *text, size_t len)
+{
+    size_t at = digits_end(text, len);
+    bool power = at < len && kj_to_lower(text[at]) == 'e';
+    size_t exponent = at + 1 + (power && (text[at + 1] == '-' || text[at + 1] == '+'));
+    if (!power || exponent >= len || !kj_is_digit(text[exponent]))
+        return at;
+    return exponent + strspn(text + exponent, "0123456789_");
+}
+
+/* Would a product bind otherwise than the number does where it stands: 1 / 2a, x ** 2a, ~2a? */
+static bool binds_before(const kj_source *s, uint32_t begin)
+{
+    while (begin > 0 && kj_is_blank(s->text[begin - 1]))
+        begin--;
+    char last = begin > 0 ? s->text[begin - 1] : '\n',
+         before = begin > 1 ? s->text[begin - 2] : '\n';
+    return strchr("/%@~", last) || (last == '*' && before == '*');
+}
+
+/* 2a, 2pi, 2x[i], as mathematics, Julia and Wolfram have it; false: the letters are a suffix alone. */
+static bool hint_product(kj_parser *p, kj_message *m, kj_span span, const char *text, size_t len)
+{
+    enum { MOST = 40 };
+    size_t n = number_end(text, len);
+    bool is_number = n > 0 && n < len && text[n - 1] != '_' && text[n] != '_' && text[0] != '.';
+    if (base_of(text, len) != 10 || !is_number || len > MOST || !kj_is_shown(p->diag, m))
+        return false;
+    const char *word = kj_arena_printf(p->arena, "%.*s", (int)(len - n), text + n);
+    bool imaginary = len - n == 1 && kj_to_lower(*word) == 'i';
+    bool suffix = imaginary || is_c_suffix(word, len - n, false) || strcmp(word, "e") == 0;
+    bool known = kj_habit_is_known(p, word) || (!suffix && kj_parse_is_name(p, word));
+    if (!known && suffix)
+        return false;
+    kj_hint(p->diag, m,
+            suffix ? "numbers have no suffix; a product is written %.*s * %s"
+                   : "a product is written %.*s * %s",
+            (int)n, text, word);
+    if (known && !suffix && !binds_before(p->source, span.begin))
+        kj_fix(p->diag, m, span, "%.*s * %s", (int)n, text, word);
+    return true;
 }
 
 /* Is the number all of an index, or of what is assigned, and so of a type that the place has? */
@@ -251,9 +304,11 @@ void kj_literal_bad_number(kj_parser *p, kj_span span, const char *text, size_t 
     size_t digits = len;
     if ((type = type_suffix(p, text, &digits)))
         kj_write(p->diag, m, span, "%s(%.*s)", type, (int)digits, text);
+    else if (hint_product(p, m, span, text, len))
+        return;
     else if (base_of(text, len) != 10) {
         tail = digits_end(text, len);
-        if (tail > 2 && tail < 40 && is_c_suffix(text + tail, len - tail))
+        if (tail > 2 && tail < 40 && is_c_suffix(text + tail, len - tail, true))
             c_suffix(p, m, span, tail);
         else
             kj_hint(p->diag, m,
@@ -264,8 +319,9 @@ void kj_literal_bad_number(kj_parser *p, kj_span span, const char *text, size_t 
         kj_hint(p->diag, m, "an exponent has digits: 1e-3");
     else if (len - tail == 1 && kj_to_lower(text[tail]) == 'i' && tail < 40)
         kj_hint(p->diag, m, "the imaginary unit is j: %.*sj", (int)tail, text);
-    else if (len - tail > 0 && len - tail <= 3 && tail < 40)
-        c_suffix(p, m, span, tail);
+    else if (is_c_suffix(text + number_end(text, len), len - number_end(text, len), false) &&
+             len < 40)
+        c_suffix(p, m, span, number_end(text, len));
 }
 
 /* What stands behind a backslash; '\0' for nothing known. */

@@ -253,6 +253,8 @@ void kj_syntax_error(kj_parser *p, kj_span at, const char *unexpected, const cha
 
 /* The file gives the name to something: it is no keyword that was misspelled. */
 void kj_declares(kj_parser *p, const char *name, kj_span span);
+/* Does the file above, or the language, give the name to something? */
+bool kj_parse_is_name(const kj_parser *p, const char *word);
 /* continued.c: does an operator end the line whose end is met, and the next one go on with its operand? (Reported.) */
 bool kj_line_goes_on(kj_parser *p);
 #define GOES_ON "a statement goes on over a line end only inside ( ) or [ ]"

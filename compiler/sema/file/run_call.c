@@ -93,7 +93,7 @@ static void unknown_parameter(kj_sema *s, const kj_expr *arg, const kj_kernel_de
     for (int i = 0; i < k->nparams; i++)
         kj_near_offer(&near, k->params[i].name);
     if (near.best)
-        kj_did_you_mean(s->diag, m, near.best);
+        kj_suggest(s, m, arg->keyword, near.best, false);
     else
         kj_hint(s->diag, m, "its parameters: %s", kernel_signature(s, k));
 }
@@ -260,7 +260,7 @@ static void unknown_member(kj_sema *s, const kj_expr *e)
         if (kj_run_builtins[i].name[0] == '.')
             kj_near_offer(&near, kj_run_builtins[i].name + 1);
     if (near.best)
-        kj_did_you_mean(s->diag, m, near.best);
+        kj_suggest(s, m, name, near.best, kj_run_member_named(near.best) >= 0);
 }
 
 /* Whether a row of run_names is of that namespace. */
@@ -333,7 +333,8 @@ static bool undeclared_base(kj_sema *s, const kj_expr *e)
         return !kj_sema_run_find(s, base->u.name, base->span);
     kj_message *m = kj_sema_error(s, e->span, KJ_RULE_UNDECLARED,
                                   "'%s' is not declared: there are no modules", base->u.name);
-    hint_member(s, m, e->u.member.name);
+    if (!kj_hint_axis(s, m, e))
+        hint_member(s, m, e->u.member.name);
     return true;
 }
 

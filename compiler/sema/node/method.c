@@ -204,6 +204,46 @@ bool kj_hint_where(kj_sema *s, kj_message *m, kj_span name)
     return true;
 }
 
+/* np.max(a, 0): NumPy's second argument is the axis, that of max(a, 0) here another number. */
+bool kj_hint_axis(kj_sema *s, kj_message *m, const kj_expr *e)
+{
+    static const char *const names[] = {"max", "min", "amax", "amin"};
+    static const char *const modules[] = {"np", "numpy", "cp", "cupy", "jnp"};
+    const kj_source *source = s->diag->source;
+    const kj_expr *base = e->u.member.base;
+    const char *name = e->u.member.name, *ours = NULL;
+    bool of_numpy = false;
+    for (size_t i = 0; i < sizeof modules / sizeof *modules; i++)
+        of_numpy |= base->kind == KJ_E_NAME && strcmp(base->u.name, modules[i]) == 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names && of_numpy; i++)
+        if (strcmp(name, names[i]) == 0)
+            ours = *name == 'a' ? name + 1 : name;
+    if (!ours || source->text[e->span.end] != '(')
+        return false;
+    uint32_t first = e->span.end + 1, end = argument_end(source, first), axis = end + 1, word;
+    if (source->text[end] != ',' && ours == name)
+        return false;
+    while (source->text[end] == ',' && source->text[axis] == ' ')
+        axis++;
+    for (word = axis; kj_is_word(source->text[word]);)
+        word++;
+    bool placed =
+        source->text[end] == ',' && source->text[word] != '=' && source->text[axis] != ')';
+    const char *of = kj_source_text(s, (kj_span){first, end}, "...");
+    if (placed)
+        kj_hint(s->diag, m,
+                "write %s(%s, axis=%s): without the word it is the %s of both, element by element",
+                ours, of, kj_source_text(s, (kj_span){axis, argument_end(source, axis)}, "..."),
+                *ours == 'm' && ours[1] == 'a' ? "larger" : "smaller");
+    else
+        kj_hint(s->diag, m, "write %s(...)", ours);
+    if (placed)
+        kj_fix(s->diag, m, (kj_span){e->span.begin, axis}, "%s(%s, axis=", ours, of);
+    else
+        kj_fix(s->diag, m, e->span, "%s", ours);
+    return true;
+}
+
 /* x ^ 2 of floats is meant as a power. */
 void kj_hint_power(kj_sema *s, kj_message *m, kj_op op, kj_span a, kj_span b)
 {

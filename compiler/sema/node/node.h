@@ -248,6 +248,8 @@ static inline const char *kj_sema_type_name(const kj_sema *s, kj_dtype t)
 const char *kj_literal_text(kj_sema *s, kj_value v);
 const char *kj_role_text(kj_role role);
 void kj_hint_types(kj_sema *s, kj_message *m); /* which scalar types there are */
+/* type.c: of a type of another language, int32_t, or a width that there is not, i128. */
+bool kj_hint_type(kj_sema *s, kj_message *m, const char *name);
 
 /* ---- scope.c ---- */
 
@@ -289,8 +291,10 @@ bool kj_begins_statement(const kj_source *source,
                          uint32_t at); /* nothing of it stands before `at` */
 /* Does a var or let of the item, before the span, declare it? */
 bool kj_was_declared_before(const kj_source *source, const char *name, kj_span span);
-/* Are two names the same but for a digit or the last letter: x0 and x1, dx and dy, row and rows? */
-bool kj_are_siblings(const char *a, const char *b);
+/* "Did you mean" of a name that is near, with a fix where it can be no name of its own: of those of a program one that
+ * differs in a digit or the last letter may be another of a row (x0 and x1, dx and dy, row and rows), of the language's
+ * all but slips of the finger (kj_is_slip). */
+void kj_suggest(kj_sema *s, kj_message *m, const char *name, const char *near, bool of_language);
 /* Of one that has several targets: are all of them names, and none declared? Told in one message. */
 bool kj_undeclared_targets(kj_sema *s, const kj_expr *targets);
 void kj_undeclared_type(kj_sema *s, const char *name, kj_span span);
@@ -317,6 +321,7 @@ void kj_hint_power(kj_sema *s, kj_message *m, kj_op op, kj_span a, kj_span b); /
 const char *kj_hint_of(kj_sema *s, const char *hint, const kj_expr *e);
 /* Of where(c, a, b) in a kernel, whose name stands there. */
 bool kj_hint_where(kj_sema *s, kj_message *m, kj_span name);
+bool kj_hint_axis(kj_sema *s, kj_message *m, const kj_expr *e); /* np.max(a, 0) */
 /* The fix of a name, the message's place, from the words of its hint, where they are a name and no more:
  * "f32", "sin(...)", "i32 or i64". */
 void kj_fix_name(kj_sema *s, kj_message *m, const char *words);

@@ -343,13 +343,12 @@ static bool hint_define(kj_sema *s, kj_message *m, const char *name)
     return true;
 }
 
-/* The nearest name, as a fix only where it is no other of a row: dx, dy or left, left2. */
-static void suggest(kj_sema *s, kj_message *m, const char *name, const char *near)
+static bool is_predefined(const kj_sema *s, const char *name)
 {
-    if (kj_are_siblings(name, near))
-        kj_hint(s->diag, m, "did you mean '%s'?", near);
-    else
-        kj_did_you_mean(s->diag, m, near);
+    const kj_scope *scope = s->scope;
+    while (scope->up && !find_here(scope, name))
+        scope = scope->up;
+    return !scope->up;
 }
 
 /* RED, of a Color of the file. */
@@ -395,20 +394,23 @@ void kj_undeclared(kj_sema *s, const char *name, kj_span span)
         return;
     }
     if (own) {
-        suggest(s, m, name, own);
+        kj_suggest(s, m, name, own, false);
         return;
     }
-    if (!value && (kj_hint_habit(s, m, name) || kj_hint_own_function(s, m, name)))
+    bool called = s->in_run || s->diag->source->text[span.end] == '(';
+    if (!value && (kj_hint_habit(s, m, name) || kj_hint_own_function(s, m, name) ||
+                   (called && kj_hint_type(s, m, name))))
         return;
     const char *near = kj_nearest_visible(s, name);
-    if (!near)
-        near = kj_keyword_meant(s->arena, s->diag->source, span);
+    const char *keyword = near ? NULL : kj_keyword_meant(s->arena, s->diag->source, span);
     if (!s->in_run && strcmp(name, "where") == 0)
         kj_hint_where(s, m, span);
     else if (!s->in_run && kj_run_builtin_named(name) >= 0)
         kj_hint(s->diag, m, "'%s' belongs to the run block", name);
     else if (near)
-        kj_did_you_mean(s->diag, m, near);
+        kj_suggest(s, m, name, near, is_predefined(s, near));
+    else if (keyword)
+        kj_did_you_mean(s->diag, m, keyword);
 }
 
 /* A name that is assigned before it is read is a variable without its var; else it may be another one's. */
@@ -417,7 +419,7 @@ static void hint_target(kj_sema *s, kj_message *m, const char *name, kj_span spa
     kj_first_use use = kj_first_use_of(s->diag->source, name, span);
     const char *near = use.plain && use.again ? NULL : nearest(s, name, VARIABLES);
     if (near) {
-        suggest(s, m, name, near);
+        kj_suggest(s, m, name, near, false);
         return;
     }
     bool unwanted = strcmp(name, "_") == 0;
@@ -473,7 +475,7 @@ void kj_undeclared_type(kj_sema *s, const char *name, kj_span span)
 #include "lang/aggregates.def"
 #undef AGGREGATE
     };
-    if (!kj_is_shown(s->diag, m) || kj_hint_habit(s, m, name))
+    if (!kj_is_shown(s->diag, m) || kj_hint_habit(s, m, name) || kj_hint_type(s, m, name))
         return;
     kj_near near = kj_near_to(name);
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
@@ -486,7 +488,7 @@ void kj_undeclared_type(kj_sema *s, const char *name, kj_span span)
         if (item->kind == KJ_I_RECORD || item->kind == KJ_I_TYPE)
             kj_near_offer(&near, item->name);
     if (near.best)
-        kj_did_you_mean(s->diag, m, near.best);
+        kj_suggest(s, m, name, near.best, kj_type_named(near.best) != KJ_VOID);
     else
         kj_hint_types(s, m);
 }

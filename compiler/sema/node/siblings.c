@@ -115,10 +115,19 @@ static bool differ_in_digits(const char *a, const char *b)
     }
 }
 
-bool kj_are_siblings(const char *a, const char *b)
+/* Another of a row: dx, dy or left, left2? */
+static bool are_siblings(const char *a, const char *b)
 {
     size_t m = strlen(a), n = strlen(b), same = 0;
     while (a[same] && a[same] == b[same])
         same++;
     return differ_in_digits(a, b) || (same + 1 >= m && same + 1 >= n);
+}
+
+void kj_suggest(kj_sema *s, kj_message *m, const char *name, const char *near, bool of_language)
+{
+    if (of_language ? kj_is_slip(name, near) : !are_siblings(name, near))
+        kj_did_you_mean(s->diag, m, near);
+    else
+        kj_hint(s->diag, m, "did you mean '%s'?", near);
 }

@@ -1,7 +1,64 @@
 /* Types as written. */
 #include <string.h>
 
+#include "parse/parse.h"
 #include "sema/node/node.h"
+
+/* The two digits of i46 the other way round, if that is a type. */
+static const char *digits_swapped(kj_sema *s, const char *name)
+{
+    size_t n = strlen(name);
+    char *other = kj_arena_printf(s->diag->arena, "%s", name);
+    if (n < 3 || !kj_is_digit(name[n - 2]))
+        return NULL;
+    other[n - 2] = name[n - 1];
+    other[n - 1] = name[n - 2];
+    return kj_type_named(other) != KJ_VOID ? other : NULL;
+}
+
+/* i128, f128, f64x8: of a width that there is not, so none of the others is what was meant. */
+static bool hint_width(kj_sema *s, kj_message *m, const char *name)
+{
+    static const struct {
+        const char *kind, *hint;
+    } kinds[] = {
+        {"i", "integers are i8, i16, i32, i64, u8, u16, u32 and u64"},
+        {"u", "integers are i8, i16, i32, i64, u8, u16, u32 and u64"},
+        {"f", "floats are f16, bf16, f32 and f64"},
+        {"bf", "floats are f16, bf16, f32 and f64"},
+        {"c", "complex numbers are c64, of two f32, and c128, of two f64"},
+    };
+    size_t letters = strcspn(name, "0123456789");
+    size_t scalar = letters + strspn(name + letters, "0123456789"), end = scalar;
+    if (name[end] == 'x' && kj_is_digit(name[end + 1]))
+        end += 1 + strspn(name + end + 1, "0123456789");
+    const char *hint = NULL;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strlen(kinds[i].kind) == letters && strncmp(kinds[i].kind, name, letters) == 0)
+            hint = kinds[i].hint;
+    if (!hint || scalar == letters || name[end])
+        return false;
+    const char *swapped = digits_swapped(s, name);
+    const char *of = kj_arena_printf(s->diag->arena, "%.*s", (int)scalar, name);
+    kj_dtype elem = kj_type_named(of);
+    if (swapped)
+        kj_did_you_mean(s->diag, m, swapped);
+    else if (end > scalar && elem < KJ_NTYPES && kj_vector_of(elem, 3))
+        kj_hint(s->diag, m, "vectors of %s are %sx2, %sx3 and %sx4", of, of, of, of);
+    else
+        kj_hint(s->diag, m, "%s", hint);
+    return true;
+}
+
+bool kj_hint_type(kj_sema *s, kj_message *m, const char *name)
+{
+    const char *type = kj_habit_type_named(name);
+    if (!type)
+        return hint_width(s, m, name);
+    kj_hint(s->diag, m, "write %s", type);
+    kj_fix_name(s, m, type);
+    return true;
+}
 
 kj_dtype kj_type_of_symbol(kj_sema *s, kj_symbol *sym, const char *name, kj_span span)
 {

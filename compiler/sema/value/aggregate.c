@@ -67,7 +67,7 @@ static void no_field(kj_sema *s, const kj_aggregate *of, const char *name, kj_sp
     for (int i = 0; i < of->n; i++)
         kj_near_offer(&near, of->fields[i].name);
     if (near.best)
-        kj_did_you_mean(s->diag, m, near.best);
+        kj_suggest(s, m, name, near.best, false);
     else
         kj_hint(s->diag, m, "fields: %s", kj_fields_text(s, of));
 }
