@@ -241,6 +241,29 @@ bool kj_habit_for_open(kj_parser *p, kj_message *m, uint32_t begin)
     return true;
 }
 
+/* auto& v : o, of C++ and Java, from `in` up to `stop`: v in o; NULL: it is none. */
+static const char *over_elements(kj_parser *p, uint32_t in, uint32_t stop)
+{
+    const kj_source *s = p->source;
+    uint32_t name = kj_skip_blanks(s, kj_habit_type_end(p, in));
+    while (s->text[name] == '&')
+        name = kj_skip_blanks(s, name + 1);
+    uint32_t end = kj_word_end(s, name), colon = kj_skip_blanks(s, end);
+    if (end == name || colon >= stop || s->text[colon] != ':' || s->text[colon + 1] == ':')
+        return NULL;
+    return kj_arena_printf(p->arena, "%s in %s", kj_piece(p, name, end),
+                           kj_piece(p, kj_skip_blanks(s, colon + 1), stop));
+}
+
+/* Has the header a word `in` of its own: for (i in range(n))? */
+static bool has_in(const kj_source *s, uint32_t begin, uint32_t end)
+{
+    for (uint32_t at = begin + 1; at < end; at++)
+        if (!kj_is_word(s->text[at - 1]) && kj_is_word_at(s, at, "in"))
+            return true;
+    return false;
+}
+
 /* for (int i = 0; i < n; i++), for (i in range(n)), for (a, b) in ... */
 bool kj_habit_for(kj_parser *p, kj_message *m, kj_span at)
 {
@@ -250,10 +273,18 @@ bool kj_habit_for(kj_parser *p, kj_message *m, kj_span at)
         return false;
     if (kj_is_word_at(s, in, "var") || kj_is_word_at(s, in, "let"))
         in = kj_skip_blanks(s, in + 3);
-    if (kj_is_word_at(s, kj_skip_blanks(s, close + 1), "in") ||
-        memchr(s->text + at.begin, ';', close - at.begin) == NULL) {
+    bool three = memchr(s->text + at.begin, ';', close - at.begin) != NULL;
+    const char *elements = three ? NULL : over_elements(p, in, close);
+    if (elements) {
+        kj_hint(p->diag, m, "a loop runs over all elements: for %s { ... }", elements);
+        kj_fix(p->diag, m, (kj_span){at.begin, close + 1}, "%s", elements);
+        return true;
+    }
+    if (kj_is_word_at(s, kj_skip_blanks(s, close + 1), "in") || (!three && has_in(s, in, close))) {
         kj_fix(p->diag, m, (kj_span){at.begin, close + 1}, "%s", kj_piece(p, in, close));
         return true;
     }
+    if (!three)
+        return true;
     return counts(p, m, (kj_span){at.begin, close + 1}, in, s->text + close);
 }

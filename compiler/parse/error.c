@@ -112,7 +112,7 @@ void kj_hint_keyword(const kj_mistake *x, kj_message *m, kj_span name, const cha
     if (strcmp(word, "pub") == 0 || strcmp(word, "inline") == 0 ||
         (strcmp(word, "device") == 0 && before_function(x, name)))
         fix_left_out(x, m, name);
-    else if (strcmp(word, "func") == 0 || strcmp(word, "function") == 0)
+    else if (strcmp(word, "func") == 0 || strcmp(word, "function") == 0 || strcmp(word, "fun") == 0)
         kj_fix(x->p->diag, m, name, "fn");
     bool statement =
         words == item_words && (strcmp(word, "print") == 0 || strcmp(word, "assert") == 0);
@@ -273,7 +273,9 @@ static void at_expression(const kj_mistake *x)
 static void at_second_brace(const kj_mistake *x, kj_message *m)
 {
     const kj_parser *p = x->p;
-    if (p->prev != KJ_TK_LBRACE || p->prev_span.end != x->at.begin) {
+    const char *between = p->source->text + p->prev_span.end;
+    if (p->prev != KJ_TK_LBRACE ||
+        between + strspn(between, " \t") != p->source->text + x->at.begin) {
         kj_mistake_hint(x, m, "a block stands behind a header: if, for, while, @unchecked");
         return;
     }

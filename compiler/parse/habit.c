@@ -297,11 +297,19 @@ void kj_habit_block(kj_parser *p, kj_message *m, kj_span at)
     uint32_t line = kj_line_start(s, at.begin), end = kj_code_end(s, at.end);
     uint32_t own = indentation(s, line);
     if (end > at.end) {
-        uint32_t begin = kj_skip_blanks(s, at.end);
+        uint32_t begin = kj_skip_blanks(s, at.end), last = end;
+        while (last > begin && kj_is_word(s->text[last - 1]))
+            last--;
+        bool closed = last > begin && kj_is_blank(s->text[last - 1]) &&
+                      (kj_is_word_at(s, last, "end") || kj_is_word_at(s, last, "endif") ||
+                       kj_is_word_at(s, last, "done") || kj_is_word_at(s, last, "fi"));
+        last = closed ? last : end;
+        while (last > begin && strchr(" \t;", s->text[last - 1]))
+            last--;
         if (s->text[begin] != '(')
             kj_fix(p->diag, m, (kj_span){at.begin, end}, "%s%s",
                    at.begin > 0 && kj_is_blank(s->text[at.begin - 1]) ? "" : " ",
-                   in_braces(p, begin, end));
+                   in_braces(p, begin, last));
         return;
     }
     uint32_t last = kj_line_end(s, at.end), next = last;
@@ -436,6 +444,22 @@ bool kj_habit_statement_word(kj_parser *p, const kj_expr *e, kj_span span)
     return true;
 }
 
+/* Do the item's braces from `at` on close the one there, and the `open` ones around it? */
+static bool are_balanced(const kj_source *s, uint32_t at, int open)
+{
+    int depth = open;
+    for (uint32_t begin = at; s->text[at] && at - begin < MOST_MENDED;) {
+        uint32_t next = behind_text(s, at);
+        depth += next == at ? (s->text[at] == '{') - (s->text[at] == '}') : 0;
+        at = next > at ? next : at + 1;
+        if (depth == 0)
+            return true;
+        if (s->text[at - 1] == '\n' && kj_is_word(s->text[at])) /* another item */
+            return false;
+    }
+    return false;
+}
+
 /* {{ ... }}: without the brace at `at`, and its own; false: that one is not there. Texts and comments end the search. */
 bool kj_habit_braces(kj_parser *p, kj_message *m, kj_span at)
 {
@@ -445,7 +469,7 @@ bool kj_habit_braces(kj_parser *p, kj_message *m, kj_span at)
     do {
         depth += (text[i] == '{') - (text[i] == '}');
     } while (depth > 0 && text[++i] && i - at.begin < MOST_MENDED && !strchr("\"#", text[i]));
-    bool found = depth == 0, own = found && text[i + 1] == '}';
+    bool found = depth == 0, own = found && are_balanced(p->source, at.begin, p->nbraces - 1);
     if (own)
         kj_fix(p->diag, m, (kj_span){at.begin, i + 1}, "%s", kj_piece(p, at.end, i));
     else if (found)

@@ -196,6 +196,9 @@ void kj_at_colon(const kj_mistake *x)
     if (kj_wants(x, "->") && kj_is_word(*text) && !in_kernel_header(x)) {
         kj_mistake_hint(x, m, "a result's type stands behind '->': fn name(x: f32) -> f32 { ... }");
         kj_fix(x->p->diag, m, x->at, " ->");
+    } else if (*text == '{') { /* else: { */
+        kj_mistake_hint(x, m, "leave the ':' out");
+        kj_fix(x->p->diag, m, x->at, "%s", x->p->source->text[x->at.end] == '{' ? " " : "");
     } else {
         kj_habit_block(x->p, m, x->at);
     }
@@ -221,6 +224,30 @@ bool kj_closed_too_early(const kj_mistake *x)
     return true;
 }
 
+/* Is a closer behind one operand that has nothing before it, so that what it closes could not be around more:
+ * f(x)), not a * b + (c))? */
+static bool is_extra(const kj_mistake *x)
+{
+    const kj_source *s = x->p->source;
+    uint32_t at = x->at.begin, next = kj_skip_blanks(s, x->at.end);
+    int depth = 0;
+    bool digit = at > 0 && kj_is_digit(s->text[at - 1]) && x->p->prev == KJ_TK_NAME; /* shape1] */
+    if (at == 0 || digit || !strchr("\r\n;#{}=,)", s->text[next]) ||
+        (s->text[next] == '=' && s->text[next + 1] == '='))
+        return false;
+    do {
+        at--;
+        depth += strchr(")]", s->text[at]) ? 1 : strchr("([", s->text[at]) ? -1 : 0;
+    } while (at > 0 && s->text[at] != '\n' &&
+             (depth > 0 || kj_is_word(s->text[at - 1]) || strchr(".)]([", s->text[at - 1])));
+    while (at > 0 && kj_is_blank(s->text[at - 1]))
+        at--;
+    char last = at > 0 ? s->text[at - 1] : '\n', before = at > 1 ? s->text[at - 2] : '\n';
+    bool word = kj_is_word(last); /* return, if, while, in */
+    return depth == 0 &&
+           (strchr("\n;{,:", last) || word || (last == '=' && !strchr("=<>!", before)));
+}
+
 bool kj_closes_nothing(const kj_mistake *x)
 {
     kj_parser *p = x->p;
@@ -229,10 +256,15 @@ bool kj_closes_nothing(const kj_mistake *x)
     kj_message *m = kj_error(p->diag, x->at, KJ_RULE_SYNTAX, "unexpected '%s': no '%c' is open",
                              x->token, *x->token == ')' ? '(' : '[');
     bool field = p->nopen && p->open[p->nopen - 1].kind == '{' && p->first == KJ_TK_NAME;
-    bool type = !field && kj_met(x, "]") && p->prev == KJ_TK_NAME && kj_wants(x, "["); /* x: f32] */
+    bool type = !field && kj_met(x, "]") && p->prev == KJ_TK_NAME && kj_wants(x, "[") &&
+                (p->before_prev == KJ_TK_COLON || p->before_prev == KJ_TK_ARROW); /* x: f32] */
     if (type)
         kj_mistake_hint(x, m, ARRAY_TYPES);
-    kj_fix(p->diag, m, x->at, "%s", type ? "[]" : "");
+    else if (!is_extra(x))
+        kj_hint(p->diag, m, "write the '%c' that it closes, or leave it out",
+                *x->token == ')' ? '(' : '[');
+    if (!m->hint || type)
+        kj_fix(p->diag, m, x->at, "%s", type ? "[]" : "");
     return true;
 }
 

@@ -3,6 +3,7 @@
 
 #include "knl.tab.h"
 #include "lang/types.h"
+#include "parse/habit.h"
 #include "parse/mistake.h"
 
 void kj_declares(kj_parser *p, const char *name, kj_span span)
@@ -110,8 +111,12 @@ bool kj_misspelled_operator(const kj_mistake *x)
                    kj_foreign_word(kj_mistake_source(p, p->first_span), NULL); /* goto end */
     if (!foreign && kj_met(x, "name") && !kj_mistake_is_name(x, x->at)) {
         const char *word = kj_mistake_source(p, x->at);
+        uint32_t next = kj_skip_blanks(p->source, x->at.end);
         if (kj_habit_operator(p, x->at))
             return true;
+        if (strcmp(word, "end") == 0 ||
+            (p->source->text[next] == '=' && p->source->text[next + 1] != '='))
+            return false; /* a block's end, Real ff = 1 */
         kj_near near = kj_near_to(word);
         for (int i = 0; i < x->n; i++)
             if (is_keyword(x->expected[i]))
@@ -161,4 +166,33 @@ bool kj_hint_misspelled(kj_parser *p, kj_message *m, uint32_t begin)
     kj_hint(p->diag, m, "did you mean '%s'?", meant);
     kj_fix(p->diag, m, word, "%s", meant);
     return true;
+}
+
+/* Of this file, above. */
+static bool is_function(const kj_parser *p, const char *name)
+{
+    for (const kj_item *i = p->file->items; i; i = i->next)
+        if (i->name && strcmp(i->name, name) == 0)
+            return true;
+    return false;
+}
+
+/* A name alone in a line: `end`, a call without its parentheses. */
+void kj_hint_lone_name(kj_parser *p, kj_message *m, const char *name)
+{
+    static const char *const ends[] = {"end", "fi", "done", "endif", "endfor", "endwhile", "od"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (strcmp(name, ends[i]) == 0 && !is_declared(p, name)) {
+            kj_hint(p->diag, m, "a block ends with '}'");
+            return;
+        }
+    if (strcmp(name, "pass") == 0)
+        kj_hint(p->diag, m, "leave it out: a block may be empty");
+    else if (kj_hint_statement(p, m, name))
+        return;
+    else if (is_declared(p, name) && !is_function(p, name))
+        kj_hint(p->diag, m, "a value alone is not used: assign, return or print it");
+    else if (kj_parse_is_name(p, name) ||
+             strstr(p->source->text, kj_arena_printf(p->arena, "fn %s(", name)))
+        kj_hint(p->diag, m, "a call has parentheses: %s()", name);
 }

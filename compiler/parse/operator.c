@@ -16,6 +16,8 @@ static const char *hint_for_operator(const kj_mistake *x)
     const kj_parser *p = x->p;
     if (kj_met(x, "in"))
         return "there is no 'in' of values: write x == a or x == b";
+    if (kj_met(x, "for") && p->prev == KJ_TK_RBRACKET && p->first == KJ_TK_LBRACKET)
+        return "attributes are written @unroll for i in range(4) { ... }";
     if (kj_met(x, "for"))
         return NO_COMPREHENSIONS;
     if (kj_met(x, "as"))
@@ -211,6 +213,57 @@ static const char *comparison(const char *text, uint32_t *end)
     return NULL;
 }
 
+/* Where the parameters begin that end at `end`, of x => x + 1 or (x, y) -> x * y; `end`: there are none. */
+static uint32_t lambda_start(const kj_source *s, uint32_t end)
+{
+    while (end > 0 && kj_is_blank(s->text[end - 1]))
+        end--;
+    uint32_t begin = end;
+    if (end > 0 && s->text[end - 1] == ')') {
+        for (begin--;
+             begin > 0 && (kj_is_word(s->text[begin - 1]) || strchr(", :", s->text[begin - 1]));)
+            begin--;
+        if (begin == 0 || s->text[begin - 1] != '(')
+            return end;
+        begin--;
+    } else
+        while (begin > 0 && kj_is_word(s->text[begin - 1]))
+            begin--;
+    uint32_t before = begin;
+    while (before > 0 && kj_is_blank(s->text[before - 1]))
+        before--;
+    char last = before > 0 ? s->text[before - 1] : '\n',
+         other = before > 1 ? s->text[before - 2] : '\n';
+    bool assigned = last == '=' && !strchr("=<>!", other);
+    bool passed = (last == '(' || last == ',') && s->text[begin] != '(';
+    bool group = last == '(' || last == ','; /* map((x) -> x + 1, a) */
+    return assigned || passed || group ? begin : end;
+}
+
+/* x => x + 1, (x) -> x + 1 with its arrow there: reported; false: it is none. A name that is declared and does not stand
+ * behind the arrow too may be compared, or have a member. */
+static bool is_lambda(const kj_mistake *x, uint32_t arrow)
+{
+    kj_parser *p = x->p;
+    const kj_source *s = p->source;
+    uint32_t begin = lambda_start(s, arrow), name = begin + (s->text[begin] == '('),
+             end = kj_word_end(s, name);
+    uint32_t behind = kj_skip_blanks(s, arrow + 2);
+    if (begin >= arrow || end == name || (s->text[arrow] == '-' && behind == arrow + 2) ||
+        kj_is_digit(s->text[name]))
+        return false;
+    bool again = name > begin;
+    for (uint32_t at = behind; at < kj_code_end(s, behind); at++)
+        again |= !kj_is_word(s->text[at - 1]) && kj_is_word_at(s, at, kj_piece(p, name, end));
+    if (!again && kj_mistake_is_declared(x, (kj_span){name, end}))
+        return false;
+    kj_message *m =
+        kj_error(p->diag, (kj_span){arrow, arrow + 2}, KJ_RULE_SYNTAX, "there are no lambdas");
+    kj_hint(p->diag, m,
+            "a function is declared at the top of a file: fn name(x: f32) -> f32 { return ... }");
+    return true;
+}
+
 bool kj_comparison_reversed(const kj_mistake *x)
 {
     kj_parser *p = x->p;
@@ -218,6 +271,8 @@ bool kj_comparison_reversed(const kj_mistake *x)
     const char *meant = comparison(p->source->text + begin, &n);
     if (!meant)
         return false;
+    if (*meant == '>' && is_lambda(x, begin))
+        return true;
     kj_span at = {begin, begin + n};
     kj_message *m =
         kj_error(p->diag, at, KJ_RULE_SYNTAX, "there is no '%s'", kj_mistake_source(p, at));
@@ -307,7 +362,8 @@ void kj_behind_expression(const kj_mistake *x)
         kj_mistake_hint(x, m, "a conditional expression is written: a if test else b");
         return;
     }
-    if (kj_met(x, "=") && kj_comparison_reversed(x))
+    if ((kj_met(x, "=") && kj_comparison_reversed(x)) ||
+        (kj_met(x, "->") && is_lambda(x, x->at.begin)))
         return;
     if (kj_met(x, "=") && !kj_wants(x, "]")) {
         kj_message *m = kj_mistake_error(x, "unexpected '=' in an expression");

@@ -253,6 +253,8 @@ void kj_syntax_error(kj_parser *p, kj_span at, const char *unexpected, const cha
 
 /* The file gives the name to something: it is no keyword that was misspelled. */
 void kj_declares(kj_parser *p, const char *name, kj_span span);
+void kj_hint_lone_name(kj_parser *p, kj_message *m,
+                       const char *name); /* a name that is a statement */
 /* Does the file above, or the language, give the name to something? */
 bool kj_parse_is_name(const kj_parser *p, const char *word);
 /* continued.c: does an operator end the line whose end is met, and the next one go on with its operand? (Reported.) */
@@ -364,6 +366,9 @@ bool kj_hint_statement(kj_parser *p, kj_message *m, const char *word);
 bool kj_stray_comment(kj_parser *p, kj_span span, const char *end);
 /* Is it a name that begins with a digit? It is reported where it is declared. */
 bool kj_stray_name(kj_parser *p, kj_span span, const char *text, size_t len);
+bool kj_stray_transpose(kj_parser *p, kj_span span); /* x', of which the rest is read again */
+void kj_stray_update(kj_parser *p, kj_span span);    /* &&= */
+bool kj_stray_remark(kj_parser *p, kj_span span);    /* ! a comment, to the end of the line */
 void kj_stray_cast(kj_parser *p, kj_span span, const char *text);  /* static_cast<float> */
 void kj_stray_macro(kj_parser *p, kj_span span, const char *text); /* vec! */
 void kj_stray_range(kj_parser *p, kj_span span);                   /* 0.. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "knl.tab.h"
+#include "parse/habit.h"
 #include "parse/parse.h"
 
 static void comment_error(kj_parser *p, kj_span span, const char *stop, const char *end)
@@ -35,6 +36,60 @@ bool kj_stray_comment(kj_parser *p, kj_span span, const char *end)
     }
     p->stray |= !stop;
     return stop != NULL;
+}
+
+/* x' of MATLAB and Julia, behind a value. */
+bool kj_stray_transpose(kj_parser *p, kj_span span)
+{
+    const char *text = p->source->text;
+    if (text[span.begin] != '\'' || p->nformats || p->span.end != span.begin ||
+        (p->token != KJ_TK_NAME && p->token != KJ_TK_RPAREN && p->token != KJ_TK_RBRACKET))
+        return false;
+    const char *name = kj_piece(p, p->span.begin, p->span.end);
+    if (p->token == KJ_TK_NAME && !kj_habit_is_known(p, name)) /* print'text', b'text' */
+        return false;
+    kj_span mark = {span.begin, span.begin + 1};
+    kj_message *m = kj_error(p->diag, mark, KJ_RULE_SPELLING, "there is no %c behind a value",
+                             text[span.begin]);
+    kj_hint(p->diag, m, "a transpose is written %s.T", p->token == KJ_TK_NAME ? name : "a");
+    kj_fix(p->diag, m, mark, ".T");
+    return true;
+}
+
+/* a &&= b */
+void kj_stray_update(kj_parser *p, kj_span span)
+{
+    const kj_source *s = p->source;
+    kj_message *m = kj_error(p->diag, span, KJ_RULE_SPELLING, "there is no '%s'",
+                             kj_piece(p, span.begin, span.end));
+    const char *op = s->text[span.begin] == '&' ? "and" : "or";
+    uint32_t begin = p->first_span.begin, end = span.begin;
+    uint32_t value = kj_skip_blanks(s, span.end), plain = value;
+    while (end > begin && kj_is_blank(s->text[end - 1]))
+        end--;
+    while (kj_is_word(s->text[plain]) || (s->text[plain] && strchr(".[]", s->text[plain])))
+        plain++;
+    const char *target = kj_piece(p, begin, end);
+    if (strpbrk(target, "(;{},\"\n")) /* more than a name or an element */
+        target = "a";
+    kj_hint(p->diag, m, "write %s = %s %s ...", target, target, op);
+    bool simple = plain > value && strchr("\r\n;#}", s->text[kj_skip_blanks(s, plain)]);
+    if (simple && *target && end - begin == strlen(target))
+        kj_fix(p->diag, m, span, "= %s %s", target, op);
+}
+
+/* ! a comment, of Fortran. */
+bool kj_stray_remark(kj_parser *p, kj_span span)
+{
+    const char *text = p->source->text + span.begin;
+    if (p->nformats || !kj_layout_begins_statement(p) || !strchr("! \t", text[1]))
+        return false;
+    uint32_t n = text[1] == '!' ? 2 : 1;
+    kj_message *m = kj_error(p->diag, (kj_span){span.begin, span.begin + n}, KJ_RULE_SPELLING,
+                             "use '#' instead of '%.*s'", (int)n, text);
+    kj_hint(p->diag, m, "a comment begins with #, in each line");
+    kj_fix(p->diag, m, (kj_span){span.begin, span.begin + n}, "#");
+    return true;
 }
 
 void kj_stray_cast(kj_parser *p, kj_span span, const char *text)

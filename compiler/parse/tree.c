@@ -462,11 +462,8 @@ kj_stmt *kj_make_expr_stmt(kj_parser *p, kj_span span, kj_exprs values)
         else if (p->gives && ends_function(p))
             kj_write(p->diag, m, span, "return %.*s", (int)(span.end - span.begin),
                      p->source->text + span.begin);
-        else if (e->kind == KJ_E_NAME && strcmp(e->u.name, "pass") == 0)
-            kj_hint(p->diag, m, "leave it out: a block may be empty");
-        else if (e->kind == KJ_E_NAME && span.begin == e->span.begin &&
-                 !kj_hint_statement(p, m, e->u.name))
-            kj_hint(p->diag, m, "a call has parentheses: %s()", e->u.name);
+        else if (e->kind == KJ_E_NAME && span.begin == e->span.begin)
+            kj_hint_lone_name(p, m, e->u.name);
     }
     return limited_stmt(p, s);
 }

@@ -19,6 +19,8 @@ static const struct word {
     {"def", FUNCTIONS ", " KERNELS, false},
     {"func", FUNCTIONS, false},
     {"function", FUNCTIONS, false},
+    {"fun", FUNCTIONS, false},
+    {"proc", FUNCTIONS, false},
     {"void", FUNCTIONS ", " KERNELS, true},
     {"__global__", KERNELS, true},
     {"__device__", FUNCTIONS, true},

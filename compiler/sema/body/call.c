@@ -612,7 +612,8 @@ void kj_fn_check(kj_sema *s, const kj_symbol *fn, const kj_dtype *generics)
     int before = s->diag->errors;
     run_body(s, &in, fn->index, item->name_span);
     s->frame = &f;
-    bool told = s->diag->errors > before && ends_undeclared(item);
+    bool told = (s->diag->errors > before && ends_undeclared(item)) ||
+                (item->type && kj_is_no_type(item->type->name));
     if (item->type && !kj_end_of(item->body) && !told) {
         f.bindings = NULL;
         kj_message *m = kj_sema_error(s, item->end, KJ_RULE_MISSING_RETURN,

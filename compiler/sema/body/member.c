@@ -188,7 +188,7 @@ static const char *native_name(kj_sema *s, const char *name)
         {"gridDim", "gridDim.x"},
         {"laneid", "laneid"},
         {"warpsize", "warpsize"},
-        {"cg", "grid_sync()"},
+        {"cg", "grid_sync(), where all blocks of the grid wait for each other"},
         {"fp16", "a + b, a * b, sqrt(a): an f16 has the operators and functions of floats"},
         {"random", "random.uniform(seed, i)"},
         {"pi", "pi"},

@@ -408,8 +408,16 @@ void kj_sema_run_call(kj_sema *s, const kj_expr *e)
     if (k) {
         kj_message *m =
             kj_sema_error(s, e->span, KJ_RULE_LAUNCH, "a launch configuration alone does nothing");
-        kj_hint(s->diag, m, "add the arguments: %s(%s)", kj_source_text(s, e->span, "k.forall(n)"),
-                kernel_signature(s, k));
+        const char *of = kj_source_text(s, callee->span, "k.forall");
+        const kj_expr *first = e->u.call.args;
+        bool arguments =
+            first && (kj_count(first) > 2 || kj_run_known(s, first).kind == KJ_R_ARRAY);
+        if (!arguments)
+            kj_hint(s->diag, m, "add the arguments: %s(%s)",
+                    kj_source_text(s, e->span, "k.forall(n)"), kernel_signature(s, k));
+        else
+            kj_hint(s->diag, m, "how many threads there are stands by itself: %s(n)(%s)", of,
+                    kernel_signature(s, k));
         return;
     }
     bool of_file = kj_is_of_file(s->scope, callee);

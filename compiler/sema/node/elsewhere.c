@@ -167,6 +167,20 @@ bool kj_hint_own_function(kj_sema *s, kj_message *m, const char *name)
     return false;
 }
 
+/* threadIdxx, blockDimy: the dot was lost. */
+bool kj_hint_axis_of_thread(kj_sema *s, kj_message *m, const char *name)
+{
+    static const char *const all[] = {"threadIdx", "blockIdx", "blockDim", "gridDim"};
+    size_t n = strlen(name);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (n == strlen(all[i]) + 1 && strncmp(all[i], name, n - 1) == 0 &&
+            strchr("xyz", name[n - 1]) && !s->in_run) {
+            kj_write(s->diag, m, m->span, "%s.%c", all[i], name[n - 1]);
+            return true;
+        }
+    return false;
+}
+
 static const char *type_elsewhere(const char *name)
 {
     static const char begin[] = "write ";

@@ -250,6 +250,7 @@ const char *kj_role_text(kj_role role);
 void kj_hint_types(kj_sema *s, kj_message *m); /* which scalar types there are */
 /* type.c: of a type of another language, int32_t, or a width that there is not, i128. */
 bool kj_hint_type(kj_sema *s, kj_message *m, const char *name);
+bool kj_is_no_type(const char *name); /* void, None */
 
 /* ---- scope.c ---- */
 
@@ -294,6 +295,7 @@ bool kj_was_declared_before(const kj_source *source, const char *name, kj_span s
 /* "Did you mean" of a name that is near, with a fix where it can be no name of its own: of those of a program one that
  * differs in a digit or the last letter may be another of a row (x0 and x1, dx and dy, row and rows), of the language's
  * all but slips of the finger (kj_is_slip). */
+bool kj_hint_axis_of_thread(kj_sema *s, kj_message *m, const char *name); /* threadIdxx */
 void kj_suggest(kj_sema *s, kj_message *m, const char *name, const char *near, bool of_language);
 /* Of one that has several targets: are all of them names, and none declared? Told in one message. */
 bool kj_undeclared_targets(kj_sema *s, const kj_expr *targets);

@@ -376,7 +376,7 @@ void kj_undeclared(kj_sema *s, const char *name, kj_span span)
         return;
     if (hint_define(s, m, name))
         return;
-    if (hint_of_enum(s, m, name))
+    if (hint_of_enum(s, m, name) || kj_hint_axis_of_thread(s, m, name))
         return;
     kj_span cast;
     const char *conversion = kj_cast_meant(s->diag->arena, s->diag->source, span, &cast);
@@ -475,7 +475,8 @@ void kj_undeclared_type(kj_sema *s, const char *name, kj_span span)
 #include "lang/aggregates.def"
 #undef AGGREGATE
     };
-    if (!kj_is_shown(s->diag, m) || kj_hint_habit(s, m, name) || kj_hint_type(s, m, name))
+    if (!kj_is_shown(s->diag, m) || (kj_is_no_type(name) && kj_hint_type(s, m, name)) ||
+        kj_hint_habit(s, m, name) || kj_hint_type(s, m, name))
         return;
     kj_near near = kj_near_to(name);
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)

@@ -50,9 +50,36 @@ static bool hint_width(kj_sema *s, kj_message *m, const char *name)
     return true;
 }
 
+bool kj_is_no_type(const char *name)
+{
+    static const char *const all[] = {"void", "None", "Nothing", "nothing", "Unit", "unit"};
+    for (size_t i = 0; name && i < sizeof all / sizeof *all; i++)
+        if (strcmp(name, all[i]) == 0)
+            return true;
+    return false;
+}
+
+/* -> void */
+static bool hint_nothing(kj_sema *s, kj_message *m, const char *name)
+{
+    const char *text = s->diag->source->text;
+    uint32_t begin = m->span.begin;
+    while (begin > 0 && strchr(" \t", text[begin - 1]))
+        begin--;
+    if (!kj_is_no_type(name) || begin < 2 || text[begin - 1] != '>' || text[begin - 2] != '-')
+        return false;
+    for (begin -= 2; begin > 0 && strchr(" \t", text[begin - 1]);)
+        begin--;
+    kj_hint(s->diag, m, "leave it out: a function without '->' gives nothing");
+    kj_fix(s->diag, m, (kj_span){begin, m->span.end}, "%s", "");
+    return true;
+}
+
 bool kj_hint_type(kj_sema *s, kj_message *m, const char *name)
 {
     const char *type = kj_habit_type_named(name);
+    if (hint_nothing(s, m, name))
+        return true;
     if (!type)
         return hint_width(s, m, name);
     kj_hint(s->diag, m, "write %s", type);
