@@ -93,8 +93,58 @@ void kj_warn_of_divisor(kj_body *b, kj_op op, const kj_expr *divisor, kj_span sp
         kj_warn(b->diag, span, KJ_RULE_DIVISION_BY_ZERO, "this divides by 0");
 }
 
+static bool is_of_bits(const kj_expr *e)
+{
+    return e->kind == KJ_E_BINARY && (e->u.binary.op == KJ_OP_AND || e->u.binary.op == KJ_OP_OR ||
+                                      e->u.binary.op == KJ_OP_XOR);
+}
+
+/* The span's text without the blanks around it; NULL: it is long, or of several lines. */
+static const char *short_text(kj_body *b, uint32_t begin, uint32_t end)
+{
+    enum { MOST = 40 };
+    const char *text = b->diag->source->text;
+    while (begin < end && strchr(" \t", text[begin]))
+        begin++;
+    while (end > begin && strchr(" \t", text[end - 1]))
+        end--;
+    if (end - begin > MOST || memchr(text + begin, '\n', end - begin))
+        return NULL;
+    return kj_arena_printf(b->diag->arena, "%.*s", (int)(end - begin), text + begin);
+}
+
+/* a > 1 & a < 3 is a > (1 & a) < 3, as in Python; who comes from C means two comparisons. */
+static void warn_of_chain(kj_body *b, const kj_expr *e)
+{
+    const char *text = b->diag->source->text;
+    for (const kj_expr *part = e->u.chain.operands->next; part && part->next; part = part->next) {
+        uint32_t before = part->span.begin; /* what stands in parentheses is meant */
+        while (before > 0 && strchr(" \t\r\n", text[before - 1]))
+            before--;
+        if (!is_of_bits(part) || (before > 0 && text[before - 1] == '('))
+            continue;
+        const char *sign = kj_ops[part->u.binary.op].spelling;
+        kj_message *m = kj_warn(b->diag, part->span, KJ_RULE_BITS_IN_CHAIN,
+                                "'%s' comes before the comparisons on its sides", sign);
+        bool two = !part->next->next && e->u.chain.operands->next == part;
+        const char *left = short_text(b, e->span.begin, part->u.binary.op_span.begin);
+        const char *right = short_text(b, part->u.binary.op_span.end, e->span.end);
+        const char *own = short_text(b, part->span.begin, part->span.end);
+        if (two && left && right && own)
+            kj_hint(b->diag, m, "write (%s) %s (%s), or where it is meant, (%s)", left, sign, right,
+                    own);
+        else
+            kj_hint(b->diag, m,
+                    "comparisons that '%s' joins stand in parentheses, and so does '%s' where it "
+                    "is meant",
+                    sign, sign);
+    }
+}
+
 void kj_warn_of_operation(kj_body *b, const kj_expr *e)
 {
+    if (e->kind == KJ_E_CHAIN)
+        warn_of_chain(b, e);
     if (e->kind == KJ_E_BINARY)
         kj_warn_of_divisor(b, e->u.binary.op, e->u.binary.rhs, e->span);
     if (e->kind != KJ_E_CALL || kj_count(e->u.call.args) != 3)
