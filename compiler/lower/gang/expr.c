@@ -227,6 +227,9 @@ static LLVMBasicBlockRef choose_all(kj_lower *lo, const kj_texpr *e, kj_tile tes
 
 static kj_tile lower_select(kj_lower *lo, const kj_texpr *e, kj_mask m)
 {
+    kj_tile inside;
+    if (kj_seam_choice(lo, e, m, &inside))
+        return inside;
     kj_tile test = kj_lower_expr(lo, e->u.select.test, m);
     if (harmless(e->u.select.yes) && harmless(e->u.select.no)) {
         kj_tile yes = kj_lower_expr(lo, e->u.select.yes, m);
@@ -295,9 +298,13 @@ static kj_tile lower_dim(kj_lower *lo, const kj_texpr *e)
 
 /* ---- Operations ---- */
 
-static kj_tile lower_binary(kj_lower *lo, kj_op op, kj_tile lhs, kj_tile rhs)
+static kj_tile lower_binary(kj_lower *lo, const kj_texpr *e, kj_tile lhs, kj_tile rhs)
 {
-    kj_tile t = kj_tile_binary(lo, op, lhs, rhs);
+    kj_op op = e->u.binary.op;
+    kj_tile t;
+    if (op == KJ_OP_MOD && kj_seam_remainder(lo, e, lhs, rhs, &t))
+        return t;
+    t = kj_tile_binary(lo, op, lhs, rhs);
     return op == KJ_OP_FLOORDIV || op == KJ_OP_MOD ? t : kj_relaxed(lo, t);
 }
 
@@ -305,7 +312,7 @@ kj_tile kj_operate(kj_lower *lo, const kj_texpr *e, kj_tile v[KJ_BUILTIN_ARGS], 
 {
     switch (e->kind) {
     case KJ_TE_UNARY: return kj_relaxed(lo, kj_tile_unary(lo, e->u.unary.op, v[0]));
-    case KJ_TE_BINARY: return lower_binary(lo, e->u.binary.op, v[0], v[1]);
+    case KJ_TE_BINARY: return lower_binary(lo, e, v[0], v[1]);
     case KJ_TE_CONVERT: return kj_tile_convert(lo, v[0], e->type);
     case KJ_TE_BITS: return kj_tile_recast(lo, v[0], e->type);
     case KJ_TE_FMA: return kj_relaxed(lo, kj_tile_intrinsic(lo, "llvm.fma", v, 3));

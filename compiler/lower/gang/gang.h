@@ -87,6 +87,41 @@ void kj_hoisted_end(kj_lower *lo, const kj_hoisted *h, LLVMBasicBlockRef again, 
 /* In it: notes an index that is outside; returns it, or 0. */
 kj_tile kj_note_outside(kj_lower *lo, kj_tile index, LLVMValueRef inside);
 
+/* ---- seam.c, seam_find.c ---- */
+
+enum { KJ_SEAM_VARS = 12 };
+
+/* Statements of which there are two copies: one that leaves where a gang meets the seam of a torus. */
+struct kj_seam {
+    const kj_tstmt *first, *end;
+    const kj_tstmt
+        *last; /* of which what may meet it is looked at there: nothing has happened yet */
+    bool open; /* up to there */
+    const kj_texpr
+        *ahead[KJ_SEAM_VARS]; /* of later ones that was looked at in front, where it is a line */
+    bool tested[KJ_SEAM_VARS];
+    int nahead;
+    LLVMBasicBlockRef met;
+    const kj_var *vars[KJ_SEAM_VARS]; /* what they assign, and what was there before */
+    LLVMValueRef places[KJ_SEAM_VARS][KJ_MAX_ROWS], before[KJ_SEAM_VARS][KJ_MAX_ROWS];
+    int nvars;
+};
+
+/* Are the statements [s, end) such that all is as it was until the last of them that may meet a seam? NULL: they are
+ * not. */
+kj_seam *kj_seam_find(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end);
+/* Do they, or what is in them, ask for neighbours that may lie beyond a seam? */
+bool kj_has_seams(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end);
+/* Lowers them where that is so, and they run for m: else false. */
+bool kj_lower_seam(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask m);
+/* Around the copy for gangs that meet none; others go on at `again`, which is the other copy's begin. NULL: nothing. */
+void kj_seam_begin(kj_lower *lo, kj_seam *s);
+void kj_seam_passed(kj_lower *lo, const kj_tstmt *s); /* behind each statement in it */
+void kj_seam_end(kj_lower *lo, kj_seam *s, LLVMBasicBlockRef again);
+/* In that copy: a remainder a % b, and a selection, of a neighbour; false where it is computed like any other. */
+bool kj_seam_remainder(kj_lower *lo, const kj_texpr *e, kj_tile a, kj_tile b, kj_tile *out);
+bool kj_seam_choice(kj_lower *lo, const kj_texpr *e, kj_mask m, kj_tile *out);
+
 /* ---- strip.c ---- */
 
 /* The range of a loop. */

@@ -77,14 +77,17 @@ void kj_lower_part(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask
     LLVMBasicBlockRef done = kj_new_block(lo, "join"), some = kj_new_block(lo, "some");
     lo->twin = true;
     int most = lo->masks_cost || has_dear_masks(s, end) ? TWIN_MOST : TWIN_CHEAP;
-    bool worth = !is_exit(s) && kj_cost(s, end, most) <= most;
-    if (worth && kj_is_present(lo, outer) && !twin) {
+    kj_seam *seam = kj_is_present(lo, outer) ? kj_seam_find(lo, s, end) : NULL;
+    bool worth = !is_exit(s) && (seam || kj_cost(s, end, most) <= most || kj_has_seams(lo, s, end));
+    if (worth && kj_is_present(lo, outer) && (seam || !twin)) {
         LLVMBasicBlockRef every = kj_new_block(lo, "every"), few = kj_new_block(lo, "few");
         branch(lo, kj_mask_within(lo, lo->present, m), every, few);
+        kj_seam_begin(lo, seam);
         kj_mask after = kj_lower_stmts(lo, s, end, lo->present);
         if (arrived && !ended(lo))
             kj_mask_join(lo, arrived, after);
         fall_into(lo, done);
+        kj_seam_end(lo, seam, few);
         LLVMPositionBuilderAtEnd(lo->b, few);
     }
     branch(lo, kj_mask_any(lo, m), some, done);
@@ -248,7 +251,10 @@ static void loop_body(kj_lower *lo, loop *l, const kj_tstmt *body, kj_mask m)
     if (l->exit.masked && !twin && kj_cost(body, NULL, TWIN_MOST) <= TWIN_MOST) {
         LLVMBasicBlockRef every = kj_new_block(lo, "every"), few = kj_new_block(lo, "few");
         branch(lo, kj_mask_within(lo, lo->present, m), every, few);
+        kj_seam *seam = kj_seam_find(lo, body, NULL);
+        kj_seam_begin(lo, seam);
         loop_copy(lo, l, body, lo->present);
+        kj_seam_end(lo, seam, few);
         lo->ahead = NULL; /* its last turn */
         LLVMPositionBuilderAtEnd(lo->b, few);
     }
@@ -569,12 +575,15 @@ static kj_mask lower_list(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, 
     KJ_REQUIRE(m.kind != KJ_SOME || ((m.t.rows == 1 || m.t.rows == lo->rows) &&
                                      (m.t.lanes == 1 || m.t.lanes == lo->lanes)));
     for (; s != end && m.kind != KJ_NONE; s = s->next) {
+        if (kj_lower_seam(lo, s, end, m))
+            return m;
         const kj_tstmt *last = kj_lower_group(lo, s, end, m);
         if (last) {
             s = last;
             continue;
         }
         kj_mask after = lower_stmt(lo, s, m);
+        kj_seam_passed(lo, s);
         if (after.kind == KJ_SOME && s->next != end && kj_loses(s, s->next, false))
             return lower_rest(lo, s->next, end, m, after);
         m = after;

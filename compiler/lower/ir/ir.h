@@ -75,6 +75,7 @@ typedef struct kj_slot {
 typedef struct kj_exit kj_exit;   /* gang/exit.c */
 typedef struct kj_strip kj_strip; /* gang/strip.h */
 typedef struct kj_ahead kj_ahead; /* gang/ahead.c */
+typedef struct kj_seam kj_seam;   /* gang/seam.c */
 typedef struct kj_level kj_level; /* block/block.c */
 typedef struct kj_kept kj_kept;   /* block/grid.c */
 typedef struct kj_told kj_told;   /* gang/fault.c */
@@ -183,23 +184,26 @@ struct kj_lower {
     struct kj_hoisted *hoisted; /* checks that a loop around has made already; or NULL */
     kj_strip *strip;            /* the loop around that goes by strips; or NULL */
     kj_ahead *ahead;            /* the loop around that fetches ahead; or NULL */
-    LLVMValueRef *strip_rooms;  /* its memory; NULL: there was none yet */
-    int strips;                 /* such loops so far */
-    bool masks_cost;            /* masked accesses are slower than plain ones */
-    bool ftz;                   /* f32 instructions of a GPU take subnormal numbers for zeros */
-    bool f16c;                  /* the CPU converts f16 */
-    bool no_fma;                /* it has no fused multiply-adds */
-    int sm;                     /* the GPU's generation: 75, 90 */
-    bool rolled;                /* loops stay loops, whatever @unroll says */
-    LLVMBasicBlockRef front;    /* of a CPU's entry: behind its parameters; or NULL */
-    struct kj_early *early;     /* what is computed there */
-    const kj_tstmt *waits;      /* the loop around that waits by loads; or NULL */
-    int unrolls;                /* loops that LLVM unrolls for @unroll, so far */
-    int divisions;              /* of vectors of 64 bits, so far */
-    int branching;              /* gathers and scatters that LLVM makes branches of, so far */
-    int uncertain;              /* rows whose lanes are looked at, so far */
-    int choices;                /* rows whose elements are chosen among a few, so far */
-    int running;                /* rows accessed a running lane after the other, so far */
+    kj_seam *seam;       /* the copy around that takes no seam of a torus for granted; or NULL */
+    kj_origin **origins; /* kj_origins; NULL: nobody has asked */
+    bool seams;          /* are there some? Known with the origins */
+    LLVMValueRef *strip_rooms; /* its memory; NULL: there was none yet */
+    int strips;                /* such loops so far */
+    bool masks_cost;           /* masked accesses are slower than plain ones */
+    bool ftz;                  /* f32 instructions of a GPU take subnormal numbers for zeros */
+    bool f16c;                 /* the CPU converts f16 */
+    bool no_fma;               /* it has no fused multiply-adds */
+    int sm;                    /* the GPU's generation: 75, 90 */
+    bool rolled;               /* loops stay loops, whatever @unroll says */
+    LLVMBasicBlockRef front;   /* of a CPU's entry: behind its parameters; or NULL */
+    struct kj_early *early;    /* what is computed there */
+    const kj_tstmt *waits;     /* the loop around that waits by loads; or NULL */
+    int unrolls;               /* loops that LLVM unrolls for @unroll, so far */
+    int divisions;             /* of vectors of 64 bits, so far */
+    int branching;             /* gathers and scatters that LLVM makes branches of, so far */
+    int uncertain;             /* rows whose lanes are looked at, so far */
+    int choices;               /* rows whose elements are chosen among a few, so far */
+    int running;               /* rows accessed a running lane after the other, so far */
 
     /* the block */
     int vector;                /* f32 in a vector register */
