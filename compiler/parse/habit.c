@@ -339,18 +339,6 @@ void kj_habit_call(kj_parser *p, kj_message *m, kj_span at)
     kj_fix(p->diag, m, (kj_span){p->prev_span.end, end}, "(%s)", kj_piece(p, at.begin, end));
 }
 
-/* Where what stands at `at` ends if it is a comment or a text; else `at`. */
-static uint32_t behind_text(const kj_source *s, uint32_t at)
-{
-    if (s->text[at] == '#')
-        return kj_line_end(s, at);
-    if (s->text[at] != '"')
-        return at;
-    for (at++; s->text[at] && s->text[at] != '"' && s->text[at] != '\n'; at++)
-        at += s->text[at] == '\\' && s->text[at + 1];
-    return at + (s->text[at] == '"');
-}
-
 /* Stands the name before this token in its item, in a block that is open still? There it may be declared. A loop's are
  * of its block. */
 bool kj_habit_is_known(const kj_parser *p, const char *name)
@@ -361,7 +349,7 @@ bool kj_habit_is_known(const kj_parser *p, const char *name)
         at--;
     int depth = 0, known = INT_MAX, loop = 0; /* known: the block's depth, the outermost's */
     while (at < p->span.begin) {
-        uint32_t next = behind_text(s, at);
+        uint32_t next = kj_behind_text(s, at);
         char c = s->text[at];
         if (next == at && kj_is_word(c)) {
             next = kj_word_end(s, at);
@@ -449,7 +437,7 @@ static bool are_balanced(const kj_source *s, uint32_t at, int open)
 {
     int depth = open;
     for (uint32_t begin = at; s->text[at] && at - begin < MOST_MENDED;) {
-        uint32_t next = behind_text(s, at);
+        uint32_t next = kj_behind_text(s, at);
         depth += next == at ? (s->text[at] == '{') - (s->text[at] == '}') : 0;
         at = next > at ? next : at + 1;
         if (depth == 0)

@@ -75,6 +75,18 @@ static inline uint32_t kj_closing(const kj_source *s, uint32_t open)
     return 0;
 }
 
+/* Where what stands at `at` ends if it is a comment or a text; else `at`. */
+static inline uint32_t kj_behind_text(const kj_source *s, uint32_t at)
+{
+    if (s->text[at] == '#')
+        return kj_line_end(s, at);
+    if (s->text[at] != '"')
+        return at;
+    for (at++; s->text[at] && s->text[at] != '"' && s->text[at] != '\n'; at++)
+        at += s->text[at] == '\\' && s->text[at + 1];
+    return at + (s->text[at] == '"');
+}
+
 /* Stands the name before this token in its item, in a block that is open still? There it may be declared. */
 bool kj_habit_is_known(const kj_parser *p, const char *name);
 /* Where C's type that begins at `at` ends; `at`: none does. */

@@ -249,7 +249,7 @@ static int supply_braces(kj_parser *p, int token, kj_span span)
         p->supplying = false;
         return token;
     }
-    if (!p->supplying && !in_unwritten(p)) {
+    if (!p->supplying && !in_unwritten(p) && !kj_told_by_indent(p, span.begin)) {
         kj_message *m;
         if (token == KJ_TK_END)
             m = kj_error(p->diag, span, KJ_RULE_MISSING_BRACE,
@@ -456,6 +456,17 @@ static bool is_in_header(const kj_parser *p, int token)
            p->prev == KJ_TK_FOR;
 }
 
+/* An if at the beginning of a line that goes on to a {: no choice within the brackets that are open still. */
+static bool opens_block(const kj_parser *p, kj_span span)
+{
+    const char *c = p->source->text + span.end, *most = c + MOST_SEEN;
+    if (in_braces(p) || p->nformats || !begins_line(p, span))
+        return false;
+    while (c < most && *c && !strchr("{\"#\n", *c) && !(word_at(c, "else") && !kj_is_word(c[-1])))
+        c++;
+    return *c == '{';
+}
+
 /* A keyword that begins a statement or an item. */
 static int beginning(kj_parser *p, int token, kj_span span, bool of_item)
 {
@@ -521,6 +532,7 @@ static int account(kj_parser *p, int token, kj_span *span)
     case KJ_TK_NEWLINE:
         span->end = span->begin + 1; /* the rest is blank lines and comments */
         return token;
+    case KJ_TK_IF: return opens_block(p, *span) ? beginning(p, token, *span, false) : token;
     case KJ_TK_LET:
     case KJ_TK_VAR:
     case KJ_TK_FOR:

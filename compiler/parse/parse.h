@@ -257,6 +257,8 @@ void kj_hint_lone_name(kj_parser *p, kj_message *m,
                        const char *name); /* a name that is a statement */
 /* Does the file above, or the language, give the name to something? */
 bool kj_parse_is_name(const kj_parser *p, const char *word);
+/* indent.c: does a line show which of the open blocks of the item that ends at `end` lacks its }? (Reported.) */
+bool kj_told_by_indent(kj_parser *p, uint32_t end);
 /* continued.c: does an operator end the line whose end is met, and the next one go on with its operand? (Reported.) */
 bool kj_line_goes_on(kj_parser *p);
 #define GOES_ON "a statement goes on over a line end only inside ( ) or [ ]"
