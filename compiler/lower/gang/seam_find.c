@@ -51,13 +51,34 @@ static bool is_line(const kj_lower *lo, const kj_texpr *e, int depth)
            is_choice(lo, e, depth + 1);
 }
 
+static bool is_index(const kj_texpr *e, kj_index which)
+{
+    return e->kind == KJ_TE_INDEX && e->u.index.which == which;
+}
+
+/* blockIdx.x * blockDim.x + threadIdx.x */
+static bool is_number(const kj_lower *lo, const kj_texpr *sum)
+{
+    const kj_texpr *block = meant(lo, sum->u.binary.lhs), *thread = meant(lo, sum->u.binary.rhs);
+    if (is_index(block, KJ_THREAD_IDX)) {
+        const kj_texpr *other = block;
+        block = thread;
+        thread = other;
+    }
+    if (block->kind != KJ_TE_BINARY || !is_index(thread, KJ_THREAD_IDX))
+        return false;
+    return block->u.binary.op == KJ_OP_MUL &&
+           (is_index(meant(lo, block->u.binary.lhs), KJ_BLOCK_IDX) ||
+            is_index(meant(lo, block->u.binary.rhs), KJ_BLOCK_IDX));
+}
+
 /* A neighbour of a coordinate, and not the coordinate itself. */
 static bool is_neighbour(const kj_lower *lo, const kj_texpr *e, int depth)
 {
     e = meant(lo, e);
     bool sum =
         e->kind == KJ_TE_BINARY && (e->u.binary.op == KJ_OP_ADD || e->u.binary.op == KJ_OP_SUB);
-    return (sum || is_wrap(lo, e, depth + 1)) && is_line(lo, e, depth + 1);
+    return ((sum && !is_number(lo, e)) || is_wrap(lo, e, depth + 1)) && is_line(lo, e, depth + 1);
 }
 
 static bool has_words(const kj_texpr *e)
