@@ -187,7 +187,10 @@ static void at_item(const kj_mistake *x)
     if (kj_met(x, ".") && x->p->before_prev == KJ_TK_AT) {
         kj_mistake_hint(x, m, "a kernel needs no decorator: kernel name(x: f32[]) { ... }");
         fix_decorator(x, m);
-    } else if (kj_met(x, "name") && is_assigned(x))
+    } else if (kj_met(x, "=") && x->p->before_prev == KJ_TK_AT) /* @fastmath=True */
+        kj_mistake_hint(x, m,
+                        "an attribute stands alone, @fastmath, or with values in parentheses");
+    else if (kj_met(x, "name") && is_assigned(x))
         kj_hint(x->p->diag, m, "a file's constants are declared with 'const': const %s = ...",
                 kj_mistake_source(x->p, x->at));
     else if (kj_met(x, "name") && is_quoted(x) &&
@@ -374,6 +377,13 @@ static void at_name(const kj_mistake *x)
 static void at_type(const kj_mistake *x)
 {
     kj_message *m = kj_expected(x, "a type");
+    const kj_parser *p = x->p;
+    if (kj_met(x, ":") && p->prev == KJ_TK_COLON &&
+        p->prev_span.end == x->at.begin) { /* x::Float32 */
+        kj_mistake_hint(x, m, "a type stands behind one ':', x: f32");
+        kj_fix(p->diag, m, x->at, "%s", kj_is_word(p->source->text[x->at.end]) ? " " : "");
+        return;
+    }
     if (kj_is_shown(x->p->diag, m))
         kj_habit_type(x->p, m, x->at);
 }

@@ -314,6 +314,16 @@ static bool declares(const kj_mistake *x)
     return kj_line_begins(x->p, x->at, "let") || kj_line_begins(x->p, x->at, "var");
 }
 
+/* Does a { follow a = in the rest of the line? */
+static bool is_list_in_braces(const kj_mistake *x)
+{
+    const kj_source *s = x->p->source;
+    uint32_t at = x->at.end;
+    while (!strchr("={#\n", s->text[at]) && s->text[at])
+        at++;
+    return s->text[at] == '=' && s->text[kj_skip_blanks(s, at + 1)] == '{';
+}
+
 /* Where a statement could end. */
 static kj_message *behind_statement(const kj_mistake *x)
 {
@@ -325,6 +335,15 @@ static kj_message *behind_statement(const kj_mistake *x)
         return m;
     if (kj_met(x, "{"))
         hint_first_word(x, m);
+    uint32_t close = kj_met(x, "{") ? kj_closing(p->source, x->at.begin) : 0;
+    if (close && !m->hint && p->prev == KJ_TK_NAME &&
+        p->prev_span.end == x->at.begin) { /* a{0} = 1 */
+        kj_hint(p->diag, m, "an element is written a[i]");
+        kj_fix(p->diag, m, (kj_span){x->at.begin, close + 1}, "[%s]",
+               kj_piece(x->p, x->at.end, close));
+        kj_layout_skip_block(x->p);
+        return m;
+    }
     if (p->prev == KJ_TK_NAME && !kj_mistake_is_declared(x, p->prev_span))
         kj_hint_keyword(x, m, p->prev_span, NULL, 0);
     if (!kj_is_shown(p->diag, m))
@@ -334,6 +353,8 @@ static kj_message *behind_statement(const kj_mistake *x)
         kj_habit_call(x->p, m, x->at);
     else if (kj_met(x, "name") || kj_met(x, "["))
         kj_habit_declaration(x->p, m, x->at);
+    if (kj_met(x, "name") && !m->fix && is_list_in_braces(x)) /* float t[2] = {1, 2} */
+        kj_layout_skip_block(x->p);
     if (!m->hint && kj_met(x, "name") && p->prev == KJ_TK_RPAREN &&
         (kj_line_begins(p, x->at, "local") || kj_line_begins(p, x->at, "shared")))
         kj_habit_array(x->p, m, x->at);

@@ -69,7 +69,7 @@ static const struct word {
     {"__constant__",
      "constant arrays are written 'const W: f32[] = [1, 2]', those that the "
      "host fills 'const W: f32[16]'",
-     false},
+     true},
     {"constexpr", "constants are written 'const N = 16'", false},
     {"using", "a file is one namespace; names of types are written 'type Cell = u8'", false},
     {"do", "loops are written 'while condition { ... }'", true},

@@ -120,6 +120,7 @@ static void see_let(kj_body *b, const kj_stmt *st)
                          : st->u.let.mutable    ? KJ_B_VAR
                                                 : KJ_B_LET;
     const kj_expr *init = st->u.let.init;
+    const kj_expr *item = init && init->kind == KJ_E_TUPLE ? init->u.list.items : NULL;
     kj_named_value facts[3];
     int n = 0;
     see_type(b, st->u.let.type);
@@ -128,6 +129,8 @@ static void see_let(kj_body *b, const kj_stmt *st)
     for (const kj_name *name = st->u.let.names; name && n < 3; name = name->next, n++) {
         facts[n] = (kj_named_value){.kind = kind, .least = -1};
         describe(b, &facts[n], init, n, !st->u.let.names->next);
+        facts[n].own_array |= item && kind != KJ_B_VAR && makes_own_array(item);
+        item = item ? item->next : NULL;
     }
     n = 0;
     for (const kj_name *name = st->u.let.names; name; name = name->next, n++) {

@@ -103,7 +103,8 @@ void kj_let_stmt(kj_sema *s, const kj_stmt *st)
 {
     const kj_name *name = st->u.let.names;
     kj_type type = kj_resolve_type(s, st->u.let.type);
-    if (!name->next && type.kind == KJ_T_NONE && kj_array_decl(s, name, st->u.let.init)) {
+    if (type.kind == KJ_T_NONE && (name->next ? kj_array_decls(s, name, st->u.let.init)
+                                              : kj_array_decl(s, name, st->u.let.init))) {
         if (st->u.let.mutable)
             refuse_array_variable(s, name->name, name->span);
         return;

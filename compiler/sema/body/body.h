@@ -118,6 +118,8 @@ void kj_facts_end(kj_sema *s, const kj_fact *until);
 bool kj_writable(kj_sema *s, const kj_tarray *a, const kj_expr *base, kj_span at);
 /* let name = shared.array(...): true when the initialiser is that call (also after an error). */
 bool kj_array_decl(kj_sema *s, const kj_name *name, const kj_expr *init);
+/* The same of several names, and as many arrays. */
+bool kj_array_decls(kj_sema *s, const kj_name *names, const kj_expr *init);
 
 /* ---- atomic.c ---- */
 

@@ -185,13 +185,32 @@ static int64_t element_count(kj_sema *s, const kj_tarray *a, int64_t most)
     return known ? count : 0;
 }
 
+/* shared.array or local.array, called; NULL: it is neither. */
+static const kj_symbol *array_callee(kj_sema *s, const kj_expr *init)
+{
+    const kj_symbol *callee = init->kind == KJ_E_CALL ? kj_named(s, init->u.call.callee) : NULL;
+    bool makes = callee && callee->kind == KJ_SYM_BUILTIN &&
+                 (callee->builtin == KJ_BI_SHARED_ARRAY || callee->builtin == KJ_BI_LOCAL_ARRAY);
+    return makes ? callee : NULL;
+}
+
+bool kj_array_decls(kj_sema *s, const kj_name *names, const kj_expr *init)
+{
+    const kj_expr *item = init->kind == KJ_E_TUPLE ? init->u.list.items : NULL;
+    const kj_name *name = names;
+    for (; item && name && array_callee(s, item); item = item->next)
+        name = name->next;
+    if (item || name || init->kind != KJ_E_TUPLE)
+        return false;
+    for (name = names, item = init->u.list.items; name; name = name->next, item = item->next)
+        kj_array_decl(s, name, item);
+    return true;
+}
+
 bool kj_array_decl(kj_sema *s, const kj_name *name, const kj_expr *init)
 {
-    if (init->kind != KJ_E_CALL)
-        return false;
-    const kj_symbol *callee = kj_named(s, init->u.call.callee);
-    if (!callee || callee->kind != KJ_SYM_BUILTIN ||
-        (callee->builtin != KJ_BI_SHARED_ARRAY && callee->builtin != KJ_BI_LOCAL_ARRAY))
+    const kj_symbol *callee = array_callee(s, init);
+    if (!callee)
         return false;
     bool shared = callee->builtin == KJ_BI_SHARED_ARRAY;
     const kj_expr *args[NARGS];
