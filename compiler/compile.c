@@ -356,9 +356,11 @@ static void set_apart(job *j)
 
 static void find_uniform(job *j)
 {
+    bool cpu = !j->options->arch && !j->options->replay;
     for (int i = 0; i < j->nitems && !j->over; i++) {
         item *it = &j->items[i];
         it->deps = kj_uniform(j->arena, it->kernel);
+        it->deps->alone = cpu && kj_run_alone(j->arena, it->kernel, it->deps);
         if (j->options->verify)
             check(j, "uniform", kj_uniform_check(j->arena, it->kernel, it->deps));
         if (j->stage == KJ_STAGE_UNIFORM)

@@ -15,13 +15,16 @@ static void begin(dump *d, kj_span at)
     kj_text_printf(&d->out, "%5u  %*s", kj_where(d->source, at.begin).line, 2 * d->level, "");
 }
 
-static void put_kernel(dump *d, const kj_tkernel *k)
+static void put_kernel(dump *d, const kj_tkernel *k, bool alone)
 {
     kj_text_printf(&d->out, "kernel %s [", k->name);
     for (int i = 0; i < 3; i++)
         kj_text_printf(&d->out, "%s%lld", i ? ", " : "",
                        (long long)k->block[kj_swapped(i, k->lanes)]);
-    kj_text_printf(&d->out, "]%s", k->flat ? ", lanes by the threads' numbers" : "");
+    kj_text_printf(&d->out, "]%s",
+                   alone     ? ", threads one by one"
+                   : k->flat ? ", lanes by the threads' numbers"
+                             : "");
     kj_text_printf(&d->out, k->lanes ? ", lanes along %c\n" : "\n", "xyz"[k->lanes]);
 }
 
@@ -133,7 +136,7 @@ const char *kj_uniform_dump(kj_arena *arena, const kj_source *source, const kj_t
                             const kj_deps *deps)
 {
     dump d = {.out.arena = arena, .source = source, .deps = deps, .level = 1};
-    put_kernel(&d, kernel);
+    put_kernel(&d, kernel, deps->alone);
     uniform_stmts(&d, kernel->body->body);
     return d.out.data;
 }
@@ -213,7 +216,7 @@ const char *kj_regions_dump(kj_arena *arena, const kj_source *source, const kj_t
                             const kj_regions *regions)
 {
     dump d = {.out.arena = arena, .source = source, .level = 1};
-    put_kernel(&d, kernel);
+    put_kernel(&d, kernel, false);
     regions_nodes(&d, regions, regions->body);
     put_homes(&d, kernel, regions);
     return d.out.data;

@@ -11,170 +11,31 @@
 #include <math.h>
 
 #include "analysis/regions.h"
+#include "analysis/step.h"
 
 enum { FEW = 8 /* lanes: fewer are not worth it */ };
 
-/* How far a value moves from one thread to the next along an axis; where lanes go by the threads' numbers, NUMBER_Y is
- * blockDim.x * threadIdx.y, of which threadIdx.x, ALONG_X, makes the number, ONE. */
-typedef enum step { STAYS, ONE, ALONG_X, ALONG_Y, NUMBER_Y, FAR } step;
-
 typedef struct search {
+    kj_steps steps;
     const kj_tkernel *kernel;
     int axis;
     bool narrow; /* the block is only a few threads wide */
     bool flat;   /* the lanes go by the threads' numbers */
-    step *var;   /* by kj_var.id: what is known of it so far */
-    bool *turns; /* likewise: a loop counts in it, by ones */
     int depth;   /* loops around */
     int operations;
     double cost;
     bool moves;   /* some access does, by an element */
     bool follows; /* or by more */
-    bool changed;
 } search;
 
-static step step_of(const search *f, const kj_texpr *e);
-
-/* Of a sum or difference, x - x aside. */
-static step sum(step a, step b)
-{
-    bool number = (a == ALONG_X && b == NUMBER_Y) || (a == NUMBER_Y && b == ALONG_X);
-    return a == STAYS ? b : b == STAYS ? a : number ? ONE : FAR;
-}
-
-/* Of what is one of the two, as min(i, n) is. */
-static step either(step a, step b)
-{
-    return a == STAYS || a == b ? b : b == STAYS ? a : FAR;
-}
-
-static bool is_width(const search *f, const kj_texpr *e)
-{
-    while (e->kind == KJ_TE_CONVERT)
-        e = e->u.unary.arg;
-    return e->kind == KJ_TE_CONST
-               ? e->u.value.i == f->kernel->block[0]
-               : e->kind == KJ_TE_INDEX && e->u.index.which == KJ_BLOCK_DIM && e->u.index.axis == 0;
-}
-
-static step step_of_binary(const search *f, const kj_texpr *e)
-{
-    step a = step_of(f, e->u.binary.lhs), b = step_of(f, e->u.binary.rhs);
-    switch (e->u.binary.op) {
-    case KJ_OP_ADD:
-    case KJ_OP_SUB: return sum(a, b);
-    case KJ_OP_FLOORDIV:
-    case KJ_OP_MOD:
-    case KJ_OP_AND:
-    case KJ_OP_SHR: return b == STAYS ? a : FAR; /* mostly */
-    case KJ_OP_MUL:
-        if ((a == ALONG_Y && is_width(f, e->u.binary.rhs)) ||
-            (b == ALONG_Y && is_width(f, e->u.binary.lhs)))
-            return NUMBER_Y;
-        /* fall through */
-    default: return a == STAYS && b == STAYS ? STAYS : FAR;
-    }
-}
-
-/* Where an access is in its array. */
-static step step_of_place(const search *f, const kj_tarray *a, kj_texpr *const *index)
-{
-    step all = a->offset ? step_of(f, a->offset) : STAYS;
-    for (int i = 0; i < a->ndim; i++) {
-        step s = step_of(f, index[i]);
-        const kj_texpr *stride = a->stride[i];
-        bool unit = stride->kind == KJ_TE_CONST && stride->u.value.i == 1;
-        all = sum(all, s == STAYS || unit ? s : FAR);
-    }
-    return all;
-}
-
-static step step_of_thread(const search *f, int axis)
-{
-    const int64_t *block = f->kernel->block;
-    if (!f->flat)
-        return axis == f->axis ? ONE : STAYS;
-    if (block[axis] == 1)
-        return STAYS;
-    if (block[axis] == block[0] * block[1] * block[2])
-        return ONE;
-    return axis == 0 ? ALONG_X : axis == 1 ? ALONG_Y : FAR;
-}
-
-static step step_of(const search *f, const kj_texpr *e)
-{
-    const kj_texpr *operands[KJ_MAX_OPERANDS];
-    step s = STAYS;
-    switch (e->kind) {
-    case KJ_TE_VAR: return f->var[e->u.var->id];
-    case KJ_TE_INDEX:
-        return e->u.index.which == KJ_THREAD_IDX ? step_of_thread(f, e->u.index.axis) : STAYS;
-    case KJ_TE_CONVERT: return step_of(f, e->u.unary.arg);
-    case KJ_TE_BINARY: return step_of_binary(f, e);
-    case KJ_TE_SELECT: return either(step_of(f, e->u.select.yes), step_of(f, e->u.select.no));
-    case KJ_TE_CALL:
-        if (e->u.call.id == KJ_BI_MIN || e->u.call.id == KJ_BI_MAX || e->u.call.id == KJ_BI_CLAMP)
-            break;
-        /* fall through */
-    default:
-        for (int i = 0, n = kj_operands(e, operands); i < n; i++)
-            if (step_of(f, operands[i]) != STAYS)
-                return FAR;
-        return e->kind == KJ_TE_INLINE ? FAR : STAYS;
-    }
-    for (int i = 0; i < e->u.call.nargs; i++)
-        s = either(s, step_of(f, e->u.call.args[i]));
-    return s;
-}
-
-/* ---- Variables: until none changes ---- */
-
-static void assign(search *f, const kj_var *v, step s)
-{
-    s = either(f->var[v->id], s);
-    f->changed |= s != f->var[v->id];
-    f->var[v->id] = s;
-}
-
-static bool visit_assignment(void *ctx, const kj_tstmt *s, const kj_texpr *e)
-{
-    search *f = ctx;
-    if (e && e->kind == KJ_TE_INLINE)
-        assign(f, e->u.inline_.result, FAR);
-    if (e)
-        return true;
-    if (s->kind == KJ_TS_DECL && s->u.decl.init)
-        assign(f, s->u.decl.var, step_of(f, s->u.decl.init));
-    if (s->kind == KJ_TS_ASSIGN)
-        assign(f, s->u.assign.var, step_of(f, s->u.assign.value));
-    if (s->kind == KJ_TS_FOR) {
-        assign(f, s->u.for_.var, sum(step_of(f, s->u.for_.start), step_of(f, s->u.for_.step)));
-        f->turns[s->u.for_.var->id] = kj_steps_by_one(s->u.for_.step);
-    }
-    return true;
-}
-
 /* ---- Accesses ---- */
-
-/* Does it move by one from turn to turn? */
-static bool goes_by_turns(const search *f, const kj_texpr *e)
-{
-    switch (e->kind) {
-    case KJ_TE_VAR: return f->turns[e->u.var->id];
-    case KJ_TE_CONVERT: return goes_by_turns(f, e->u.unary.arg);
-    case KJ_TE_BINARY:
-        if (e->u.binary.op != KJ_OP_ADD && e->u.binary.op != KJ_OP_SUB)
-            return false;
-        return goes_by_turns(f, e->u.binary.lhs) != goes_by_turns(f, e->u.binary.rhs);
-    default: return false;
-    }
-}
 
 /* Does a loop go along a row of each thread's? Such are loaded by strips (lower/gang/strip_find.c). */
 static bool goes_along(const search *f, const kj_tarray *a, kj_texpr *const *index)
 {
     const kj_texpr *last = a->ndim ? index[a->ndim - 1] : NULL;
-    return f->depth > 0 && last && step_of(f, last) == STAYS && goes_by_turns(f, last);
+    return f->depth > 0 && last && kj_step_of(&f->steps, last) == KJ_STEP_STAYS &&
+           kj_goes_by_turns(&f->steps, last);
 }
 
 /* Of narrow blocks costs are those of 16 threads: so many rows, each an operation. */
@@ -187,10 +48,10 @@ static double count_rows(const search *f)
 }
 
 /* Lanes along another axis than x gather from a line of the cache each. */
-static double cost_narrow(const search *f, const kj_tarray *a, kj_texpr *const *index, step s)
+static double cost_narrow(const search *f, const kj_tarray *a, kj_texpr *const *index, kj_step s)
 {
     enum { STRIP = 6, GATHER = 32, LINES = 48 };
-    if (s == STAYS || s == ONE)
+    if (s == KJ_STEP_STAYS || s == KJ_STEP_ONE)
         return 2 * count_rows(f);
     return count_rows(f) + (goes_along(f, a, index) ? STRIP : f->axis == 0 ? GATHER : LINES);
 }
@@ -213,11 +74,11 @@ static void access(search *f, const kj_tarray *a, kj_texpr *const *index)
         f->cost += f->narrow ? times * count_rows(f) : 0;
         return;
     }
-    step s = step_of_place(f, a, index);
-    double once = s == STAYS || s == ONE ? 1 : GATHER;
+    kj_step s = kj_step_of_place(&f->steps, a, index);
+    double once = s == KJ_STEP_STAYS || s == KJ_STEP_ONE ? 1 : GATHER;
     f->cost += times * (f->narrow ? cost_narrow(f, a, index, s) : once);
-    f->moves |= s == ONE;
-    f->follows |= s != STAYS;
+    f->moves |= s == KJ_STEP_ONE;
+    f->follows |= s != KJ_STEP_STAYS;
 }
 
 /* How many operations of vectors an expression is, without its operands. What moves by an element is a number. Of
@@ -237,8 +98,8 @@ static int count_operations(search *f, const kj_texpr *e)
         break;
     default: return 0;
     }
-    step s = ++f->operations <= LOOKED_AT ? step_of(f, e) : FAR;
-    return s == STAYS || s == ONE ? 0 : math ? MATH : 1;
+    kj_step s = ++f->operations <= LOOKED_AT ? kj_step_of(&f->steps, e) : KJ_STEP_FAR;
+    return s == KJ_STEP_STAYS || s == KJ_STEP_ONE ? 0 : math ? MATH : 1;
 }
 
 static bool visit_access(void *ctx, const kj_tstmt *s, const kj_texpr *e)
@@ -285,20 +146,8 @@ static void count(search *f, const kj_tstmt *s)
  * to be known are not worth the time: then x is the best. */
 static double cost_along(kj_arena *arena, const kj_tkernel *k, int axis, bool flat)
 {
-    size_t nvars = (size_t)k->nvars + 1;
-    search f = {.kernel = k,
-                .axis = axis,
-                .narrow = kj_is_narrow(k),
-                .flat = flat,
-                .var = KJ_NEW_ARRAY(arena, step, nvars),
-                .turns = KJ_NEW_ARRAY(arena, bool, nvars)};
-    enum { ROUNDS = 8 };
-    int rounds = 0;
-    do {
-        f.changed = false;
-        kj_walk(k->body->body, NULL, visit_assignment, &f);
-    } while (f.changed && ++rounds < ROUNDS);
-    if (f.changed)
+    search f = {.kernel = k, .axis = axis, .narrow = kj_is_narrow(k), .flat = flat};
+    if (!kj_steps_find(&f.steps, arena, k, axis, flat))
         return axis == 0 && !flat ? 0 : INFINITY;
     count(&f, k->body->body);
     bool any = axis == 0 || f.moves || (f.narrow && f.follows && k->block[axis] >= FEW);
@@ -307,7 +156,6 @@ static double cost_along(kj_arena *arena, const kj_tkernel *k, int axis, bool fl
 
 /* ---- The choice ---- */
 
-/* Does it show in which order a block's threads run? */
 static bool visit_order(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 {
     bool *shows = ctx;
@@ -334,13 +182,19 @@ bool kj_is_narrow(const kj_tkernel *k)
     return k->block[0] < FEW && k->block[1] * k->block[2] > 1;
 }
 
-kj_lanes kj_choose_lanes(kj_arena *arena, const kj_tkernel *k)
+bool kj_shows_order(const kj_tkernel *k)
 {
     bool shows = k->grid_sync != NULL;
+    kj_walk(k->body->body, NULL, visit_order, &shows);
+    return shows;
+}
+
+kj_lanes kj_choose_lanes(kj_arena *arena, const kj_tkernel *k)
+{
     kj_lanes best = {0, false};
     if (!is_long(k, 1) && !is_long(k, 2) && !kj_is_narrow(k))
         return best;
-    kj_walk(k->body->body, NULL, visit_order, &shows);
+    bool shows = kj_shows_order(k);
     double least = cost_along(arena, k, 0, false);
     if (kj_is_narrow(k)) {
         double flat = cost_along(arena, k, 0, true);

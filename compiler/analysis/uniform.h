@@ -41,6 +41,7 @@ typedef struct kj_deps {
     bool atomics;     /* the kernel has some */
     bool warps;       /* it asks for lanes or has operations of a warp: gangs are whole warps */
     uint8_t lane;     /* of laneid */
+    bool alone;       /* on a CPU its threads had best run one by one (alone.c) */
     int lanes;        /* kj_tkernel.lanes: KJ_DEP_X is of that axis */
 } kj_deps;
 
@@ -50,6 +51,8 @@ typedef struct kj_lanes {
     bool flat;
 } kj_lanes;
 kj_lanes kj_choose_lanes(kj_arena *arena, const kj_tkernel *kernel);
+/* Does it show in which order a block's threads run? */
+bool kj_shows_order(const kj_tkernel *kernel);
 /* Is the block so narrow that lanes may go by the threads' numbers? */
 bool kj_is_narrow(const kj_tkernel *kernel);
 /* Which parameters are only counted in (tally.c). */
@@ -64,6 +67,9 @@ void kj_check_grid(kj_arena *arena, kj_diag *diag, const kj_tkernel *kernel);
 
 /* Does a load of it see what other threads store, each time? */
 bool kj_is_fetched_again(const kj_tarray *a);
+
+/* Had a CPU best run the kernel's threads one by one (alone.c)? */
+bool kj_run_alone(kj_arena *arena, const kj_tkernel *kernel, const kj_deps *deps);
 
 /* The dependence of an expression; of one that loads, where it is evaluated once. */
 uint8_t kj_dep(const kj_deps *deps, const kj_texpr *e);

@@ -167,6 +167,12 @@ int kj_access_operands(const kj_tarray *a, kj_texpr *const *index,
 bool kj_keeps_value(const kj_texpr *e);
 /* Is a loop's step a constant 1 or -1? */
 bool kj_steps_by_one(const kj_texpr *step);
+/* The values of a loop's variable: n of them, modulo 2^64. */
+typedef struct kj_turns {
+    uint64_t start, step, n;
+} kj_turns;
+/* Those of a `for`, where they are known: none with a step of 0. */
+bool kj_known_turns(const kj_tstmt *s, kj_turns *out);
 /* Has it checks, or statements of its own? */
 bool kj_may_fail(const kj_texpr *e);
 /* Goes through the statements [s, end), whatever is within them, in the order of evaluation: calls

@@ -78,6 +78,32 @@ bool kj_steps_by_one(const kj_texpr *step)
            (step->u.value.i == 1 || (step->u.value.i == -1 && kj_is_signed(step->type)));
 }
 
+static bool constant_of(const kj_texpr *e, uint64_t *out)
+{
+    *out = e->kind == KJ_TE_CONST ? (uint64_t)e->u.value.i : 0;
+    return e->kind == KJ_TE_CONST;
+}
+
+/* How many values range(start, stop, step) has; modulo 2^64 no difference is too great. */
+static uint64_t count_values(kj_dtype type, uint64_t start, uint64_t stop, uint64_t step)
+{
+    bool up = !kj_is_signed(type) || (int64_t)step > 0;
+    uint64_t first = up ? start : stop, end = up ? stop : start;
+    bool some = kj_is_signed(type) ? (int64_t)first < (int64_t)end : first < end;
+    return some ? (end - first - 1) / (up ? step : 0 - step) + 1 : 0;
+}
+
+bool kj_known_turns(const kj_tstmt *s, kj_turns *out)
+{
+    uint64_t start, stop, step;
+    if (!constant_of(s->u.for_.start, &start) || !constant_of(s->u.for_.stop, &stop) ||
+        !constant_of(s->u.for_.step, &step))
+        return false;
+    uint64_t n = step ? count_values(s->u.for_.var->type, start, stop, step) : 0;
+    *out = (kj_turns){start, step, n};
+    return true;
+}
+
 bool kj_may_fail(const kj_texpr *e)
 {
     const kj_texpr *operands[KJ_MAX_OPERANDS];

@@ -98,3 +98,39 @@ void omp_local_kept(void *const *buffer, int64_t n)
         }
     }
 }
+
+static int32_t count_queens(uint32_t first, uint32_t second)
+{
+    uint32_t taken[10] = {first | second}, left[10] = {(first << 1 | second) << 1},
+             right[10] = {(first >> 1 | second) >> 1}, free[10] = {0};
+    int32_t count = 0;
+    if ((first | first << 1 | first >> 1) & second)
+        return 0;
+    free[0] = 1023 & ~(taken[0] | left[0] | right[0]);
+    for (int row = 0; row >= 0;) {
+        if (!free[row]) {
+            row--;
+            continue;
+        }
+        const uint32_t queen = free[row] & -free[row], all = taken[row] | queen;
+        free[row] ^= queen;
+        if (all == 1023) {
+            count++;
+            continue;
+        }
+        taken[row + 1] = all;
+        left[row + 1] = (left[row] | queen) << 1;
+        right[row + 1] = (right[row] | queen) >> 1;
+        row++;
+        free[row] = 1023 & ~(all | left[row] | right[row]);
+    }
+    return count;
+}
+
+void omp_local_queens(void *const *buffer, int64_t n)
+{
+    int32_t *restrict out = buffer[0];
+#pragma omp parallel for schedule(static)
+    for (int64_t i = 0; i < n; i++)
+        out[i] = count_queens(1U << i % 10, 1U << i / 10 % 10);
+}

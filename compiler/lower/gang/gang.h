@@ -318,14 +318,7 @@ enum { KJ_UNROLL_TURNS = 256, KJ_UNROLL_MOST = 4096, KJ_FEW_TURNS = 4096 };
 /* May a loop have many turns, all that is within it included? */
 bool kj_is_long(const kj_tstmt *loop);
 
-/* The values of a loop's variable: n of them, modulo 2^64. */
-typedef struct kj_turns {
-    uint64_t start, step, n;
-} kj_turns;
-
 /* @unroll with constant bounds: false when the loop is better left a loop. */
 bool kj_unroll_turns(const kj_tstmt *s, kj_turns *out);
-/* The values of a loop's variable, where they are known: none with a step of 0. */
-bool kj_known_turns(const kj_tstmt *s, kj_turns *out);
 
 #endif
