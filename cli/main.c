@@ -203,7 +203,6 @@ static int dispatch(const command *c, int argc, char **argv, output *out)
 {
     options o = {.output = out};
     int code = parse_options(c, argc, argv, &o);
-    complain_as_json(o.json);
     if (code == EXIT_OK && o.help) {
         code = command_help(c, &o);
     } else if (code == EXIT_OK && o.narguments < c->min_files) {

@@ -192,7 +192,9 @@ static bool set_math(options *o, const char *value)
 
 static bool set_diagnostics(options *o, const char *value)
 {
-    return choose("--diagnostics", value, "text", "json", &o->json);
+    bool known = choose("--diagnostics", value, "text", "json", &o->json);
+    complain_as_json(o->json); /* of options, too */
+    return known;
 }
 
 /* All of them, one behind the other. */

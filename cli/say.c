@@ -45,6 +45,12 @@ void json_char(char out[JSON_CHAR], char c)
         snprintf(out, JSON_CHAR, strchr("\"\\", c) ? "\\%c" : "%c", c);
 }
 
+/* Of UTF-8: a byte that another one began. */
+static bool is_within_char(char c)
+{
+    return ((unsigned char)c & 0xc0) == 0x80;
+}
+
 bool complaint_line(char *out, size_t size, const char *text)
 {
     static const char begin[] = "{\"severity\":\"error\",\"code\":\"run\",\"message\":\"";
@@ -55,6 +61,10 @@ bool complaint_line(char *out, size_t size, const char *text)
     for (; *text && n + JSON_CHAR + END < size; text++) {
         json_char(out + n, *text);
         n += strlen(out + n);
+    }
+    while (*text && is_within_char(*text)) { /* no part of a character is left */
+        text--;
+        n--;
     }
     snprintf(out + n, size - n, "\"}\n");
     return true;

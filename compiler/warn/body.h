@@ -23,13 +23,21 @@ typedef struct kj_named_value {
     const kj_expr *below; /* an index that goes further back than `least` allows; or NULL */
 } kj_named_value;
 
+/* A name that a loop had as its own variable, and where. */
+typedef struct kj_looped {
+    kj_named_value *name;
+    kj_span at;
+    const struct kj_looped *before;
+} kj_looped;
+
 typedef struct kj_body {
     kj_arena *arena;
     kj_diag *diag;
     const kj_file *file;
     const kj_item *item;
-    kj_named_value *last;   /* declared, in open blocks */
-    kj_named_value **slots; /* by name, the innermost; cap is 0 or a power of two */
+    kj_named_value *last;    /* declared, in open blocks */
+    const kj_looped *looped; /* the last first */
+    kj_named_value **slots;  /* by name, the innermost; cap is 0 or a power of two */
     size_t cap, count;
     int depth;             /* blocks that are open */
     int inits;             /* values of lets that are being looked through */
@@ -46,7 +54,7 @@ static inline bool kj_warn_in_run(const kj_body *b)
     return b->item->kind == KJ_I_RUN || b->item->kind == KJ_I_RUN_FN;
 }
 kj_named_value *kj_warn_declare(kj_body *b, const char *name, kj_span span, kj_named_kind kind);
-void kj_warn_of_read(kj_body *b, kj_named_value *v);
+void kj_warn_of_looped(kj_body *b, kj_named_value *v); /* read, behind a loop? */
 kj_named_value *kj_warn_find(const kj_body *b,
                              const char *name); /* NULL: it is none of the body's */
 void kj_warn_close(kj_body *b,

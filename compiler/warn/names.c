@@ -61,7 +61,7 @@ kj_named_value *kj_warn_declare(kj_body *b, const char *name, kj_span span, kj_n
 }
 
 /* for z in range(3), behind which z is read: Python's has the loop's last. */
-void kj_warn_of_read(kj_body *b, kj_named_value *v)
+void kj_warn_of_looped(kj_body *b, kj_named_value *v)
 {
     if (v->kind == KJ_B_VAR && v->looped.end > v->looped.begin) {
         kj_message *m =
@@ -71,7 +71,6 @@ void kj_warn_of_read(kj_body *b, kj_named_value *v)
         kj_note(b->diag, m, v->span, "declared here");
         v->looped.end = v->looped.begin;
     }
-    v->read = true;
 }
 
 /* ---- Closed ---- */

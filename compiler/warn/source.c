@@ -30,8 +30,10 @@ static void see_part(void *ctx, const kj_expr *e)
 {
     kj_body *b = ctx;
     kj_named_value *v = e->kind == KJ_E_NAME ? kj_warn_find(b, e->u.name) : NULL;
-    if (v)
-        kj_warn_of_read(b, v);
+    if (v) {
+        kj_warn_of_looped(b, v);
+        v->read = true;
+    }
     kj_warn_of_operation(b, e);
     if (e->kind == KJ_E_INDEX)
         kj_see_index(b, e);
@@ -64,6 +66,14 @@ static void see_target(kj_body *b, const kj_expr *e)
     } else {
         see_part(b, e);
     }
+}
+
+/* z += 1 reads z, though nothing may come of it. */
+static void see_augmented(kj_body *b, const kj_expr *target)
+{
+    kj_named_value *v = target->kind == KJ_E_NAME ? kj_warn_find(b, target->u.name) : NULL;
+    if (v)
+        kj_warn_of_looped(b, v);
 }
 
 /* ---- Statements ---- */
@@ -146,6 +156,14 @@ static void see_let(kj_body *b, const kj_stmt *st)
 
 static void see_list(kj_body *b, const kj_stmt *list);
 
+static void note_looped(kj_body *b, kj_named_value *name, kj_span at)
+{
+    kj_looped *made = KJ_NEW(b->arena, kj_looped);
+    *made = (kj_looped){name, at, b->looped};
+    b->looped = made;
+    name->looped = at;
+}
+
 static void see_for(kj_body *b, const kj_stmt *st)
 {
     const kj_expr *iter = st->u.for_.iter, *args = NULL;
@@ -165,7 +183,7 @@ static void see_for(kj_body *b, const kj_stmt *st)
     for (const kj_name *name = st->u.for_.names; name; name = name->next) {
         kj_named_value *outer = kj_warn_find(b, name->name);
         if (outer)
-            outer->looped = name->span;
+            note_looped(b, outer, name->span);
         kj_named_value *v = kj_warn_declare(b, name->name, name->span, KJ_B_OTHER);
         v->axes = axes;
         v->least = least;
@@ -185,6 +203,37 @@ static void see_with(kj_body *b, const kj_stmt *st)
     kj_warn_close(b, before);
 }
 
+/* Puts aside which loops since `before` are in front of what is read; returns those. */
+static const kj_looped *put_aside(kj_body *b, const kj_looped *before)
+{
+    const kj_looped *kept = NULL;
+    for (; b->looped != before; b->looped = b->looped->before) {
+        kj_named_value *v = b->looped->name;
+        if (v->looped.end > v->looped.begin && v->looped.begin == b->looped->at.begin) {
+            kj_looped *made = KJ_NEW(b->arena, kj_looped);
+            *made = (kj_looped){v, v->looped, kept};
+            kept = made;
+        }
+        v->looped.end = v->looped.begin;
+    }
+    return kept;
+}
+
+/* Loops of one way are in front of what is behind both, unless it ends there, and not of the other. */
+static void see_ways(kj_body *b, const kj_stmt *st)
+{
+    const kj_looped *before = b->looped;
+    see_list(b, st->u.if_.yes);
+    const kj_looped *yes = put_aside(b, before);
+    see_list(b, st->u.if_.no);
+    if (st->u.if_.no && kj_end_of(st->u.if_.no))
+        put_aside(b, before);
+    if (st->u.if_.yes && kj_end_of(st->u.if_.yes))
+        return;
+    for (; yes; yes = yes->before)
+        note_looped(b, yes->name, yes->at);
+}
+
 static void see_stmt(kj_body *b, const kj_stmt *st)
 {
     switch (st->kind) {
@@ -192,6 +241,8 @@ static void see_stmt(kj_body *b, const kj_stmt *st)
     case KJ_S_PARAM: see_let(b, st); break;
     case KJ_S_ASSIGN:
         see_part(b, st->u.assign.value);
+        if (st->u.assign.augmented)
+            see_augmented(b, st->u.assign.targets);
         if (st->u.assign.augmented)
             kj_warn_of_divisor(b, st->u.assign.op, st->u.assign.value, st->span);
         for (const kj_expr *target = st->u.assign.targets; target; target = target->next)
@@ -201,8 +252,7 @@ static void see_stmt(kj_body *b, const kj_stmt *st)
         see_condition(b, st->u.if_.test);
         if (st->u.if_.no || kj_end_of(st->u.if_.yes))
             kj_guard(b, st->u.if_.test); /* where it does not hold, code goes on */
-        see_list(b, st->u.if_.yes);
-        see_list(b, st->u.if_.no);
+        see_ways(b, st);
         break;
     case KJ_S_FOR: see_for(b, st); break;
     case KJ_S_WHILE:
