@@ -212,7 +212,8 @@ static double turns_of(const kj_tstmt *s)
     return few ? (double)turns.n : TURNS;
 }
 
-/* Of threads that turn each as often as it has to, a gang turns as often as the last. */
+/* Of threads that turn each as often as it has to, a gang turns as often as the last; searches differ by more than
+ * ranges. */
 static void count_loop(search *f, const kj_tstmt *s)
 {
     enum { TURN = 1 };
@@ -223,8 +224,9 @@ static void count_loop(search *f, const kj_tstmt *s)
     add(f, 0, apart ? WRONG_GUESS : 0);
     f->turns *= turns_of(s);
     f->loops++;
-    if (apart && often < 2)
-        f->often = 2;
+    double last = s->kind == KJ_TS_WHILE ? 2.5 : 2;
+    if (apart && often < last)
+        f->often = last;
     add(f, 0, TURN);
     if (s->kind == KJ_TS_WHILE)
         kj_walk_own(s, visit, f);

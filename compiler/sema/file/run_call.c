@@ -356,10 +356,13 @@ void kj_sema_run_member(kj_sema *s, const kj_expr *e)
     else if (kj_run_builtins[i].signature[0] != '\0') {
         kj_message *m =
             kj_sema_error(s, e->span, KJ_RULE_CALL, "'%s' is a method", e->u.member.name);
-        kj_hint(s->diag, m, "call it: .%s%s%s", e->u.member.name, kj_run_builtins[i].signature,
-                is_field(s, e->u.member.name, NULL)
-                    ? "; a record's field of that name is read in kernels, p[i].sum"
-                    : "");
+        const char *name = e->u.member.name, *call = kj_run_builtins[i].signature;
+        if (is_field(s, name, NULL))
+            kj_hint(s->diag, m,
+                    "call it: .%s%s; a record's field of that name is read in kernels, p[i].%s",
+                    name, call, name);
+        else
+            kj_hint(s->diag, m, "call it: .%s%s", name, call);
     }
 }
 
