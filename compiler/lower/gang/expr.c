@@ -87,7 +87,7 @@ void kj_slot_make(kj_lower *lo, const kj_var *v)
 void kj_slot_begin(kj_lower *lo, const kj_var *v, kj_tile t, kj_mask m)
 {
     kj_slot *s = &lo->slots[v->id];
-    if (v->mutable) {
+    if (v->mutable && !kj_seam_keeps(lo, v, t)) {
         s->known = false;
         kj_slot_make(lo, v);
         s->since = m;
@@ -96,8 +96,9 @@ void kj_slot_begin(kj_lower *lo, const kj_var *v, kj_tile t, kj_mask m)
         s->tile = t;
         return;
     }
-    if (lo->target->declared)
+    if (lo->target->declared && !v->mutable)
         lo->target->declared(lo, v, t, m);
+    s->begun = false;
     s->known = !(lo->resume && s == &lo->home[v->id]); /* code that goes on knows no values */
     s->tile = t;
 }

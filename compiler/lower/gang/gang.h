@@ -100,6 +100,8 @@ struct kj_seam {
     const kj_texpr
         *ahead[KJ_SEAM_VARS]; /* of later ones that was looked at in front, where it is a line */
     bool tested[KJ_SEAM_VARS];
+    bool
+        mends; /* variables get another value at the border, which they keep from their begin elsewhere */
     int nahead;
     LLVMBasicBlockRef met;
     const kj_var *vars[KJ_SEAM_VARS]; /* what they assign, and what was there before */
@@ -121,6 +123,9 @@ void kj_seam_end(kj_lower *lo, kj_seam *s, LLVMBasicBlockRef again);
 /* In that copy: a remainder a % b, and a selection, of a neighbour; false where it is computed like any other. */
 bool kj_seam_remainder(kj_lower *lo, const kj_texpr *e, kj_tile a, kj_tile b, kj_tile *out);
 bool kj_seam_choice(kj_lower *lo, const kj_texpr *e, kj_mask m, kj_tile *out);
+/* And does the variable keep its first value, t? Is it the statement that would change it? */
+bool kj_seam_keeps(kj_lower *lo, const kj_var *v, kj_tile t);
+bool kj_seam_mends(kj_lower *lo, const kj_tstmt *s, kj_mask m);
 
 /* ---- strip.c ---- */
 

@@ -256,6 +256,21 @@ bool kj_seam_choice(kj_lower *lo, const kj_texpr *e, kj_mask m, kj_tile *out)
     return true;
 }
 
+/* Of a line, since then each test of it is one that is taken. */
+bool kj_seam_keeps(kj_lower *lo, const kj_var *v, kj_tile t)
+{
+    return lo->seam && lo->seam->open && lo->seam->mends && t.lanes > 1 && is_plain(t) &&
+           kj_is_mended(lo, v) && kj_seam_declares(lo->seam, v);
+}
+
+bool kj_seam_mends(kj_lower *lo, const kj_tstmt *s, kj_mask m)
+{
+    kj_border b;
+    return lo->seam && lo->seam->open && lo->seam->mends && kj_is_mending(lo, s, &b) &&
+           lo->slots[b.a->u.var->id].known &&
+           take_test(lo, &b, kj_lower_expr(lo, b.a, m), kj_lower_expr(lo, b.b, m));
+}
+
 /* ---- Statements without a condition around them ---- */
 
 static void fall_into(kj_lower *lo, LLVMBasicBlockRef block)

@@ -15,6 +15,9 @@ typedef struct kj_border {
  * it? */
 bool kj_is_wrap(const kj_lower *lo, const kj_texpr *e);
 bool kj_is_choice(const kj_lower *lo, const kj_texpr *e, kj_border *out);
+/* Is it `if l < 0 { l += w }`, of a variable that is assigned in such statements alone? And is it such a variable? */
+bool kj_is_mending(const kj_lower *lo, const kj_tstmt *s, kj_border *out);
+bool kj_is_mended(kj_lower *lo, const kj_var *v);
 /* Is the variable declared in the statements? */
 bool kj_seam_declares(const kj_seam *s, const kj_var *v);
 

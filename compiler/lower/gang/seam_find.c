@@ -23,6 +23,7 @@ static bool in_lanes(const kj_lower *lo, const kj_texpr *e)
 
 static bool is_wrap(const kj_lower *lo, const kj_texpr *e, int depth);
 static bool is_choice(const kj_lower *lo, const kj_texpr *e, int depth);
+static bool is_mended(const kj_lower *lo, const kj_var *v, int depth);
 
 /* What a name stands for that has one value, and whatever type that is converted to. */
 static const kj_texpr *meant(const kj_lower *lo, const kj_texpr *e)
@@ -47,6 +48,8 @@ static bool is_line(const kj_lower *lo, const kj_texpr *e, int depth)
     e = meant(lo, e);
     if (e->kind == KJ_TE_BINARY && (e->u.binary.op == KJ_OP_ADD || e->u.binary.op == KJ_OP_SUB))
         return is_line(lo, e->u.binary.lhs, depth + 1) && is_line(lo, e->u.binary.rhs, depth + 1);
+    if (e->kind == KJ_TE_VAR && e->u.var->mutable && differs(lo, e))
+        return is_mended(lo, e->u.var, depth + 1);
     return !differs(lo, e) || e->kind == KJ_TE_INDEX || is_wrap(lo, e, depth + 1) ||
            is_choice(lo, e, depth + 1);
 }
@@ -115,7 +118,8 @@ static const kj_op mirrored[KJ_NOPS] = {
     [KJ_OP_GE] = KJ_OP_LE, [KJ_OP_EQ] = KJ_OP_EQ, [KJ_OP_NE] = KJ_OP_NE,
 };
 
-static bool is_border(const kj_lower *lo, const kj_texpr *test, int depth, kj_border *out)
+/* `a op b`, where a differs between lanes and b does not. */
+static bool is_test(const kj_lower *lo, const kj_texpr *test, kj_border *out)
 {
     if (test->kind != KJ_TE_BINARY || !mirrored[test->u.binary.op])
         return false;
@@ -123,8 +127,12 @@ static bool is_border(const kj_lower *lo, const kj_texpr *test, int depth, kj_bo
     if (!in_lanes(lo, out->a))
         *out = (kj_border){mirrored[out->op], out->b, out->a, false};
     out->inside = holds_inside(out->op, meant(lo, out->b));
-    return in_lanes(lo, out->a) && has_words(out->a) && !differs(lo, out->b) &&
-           is_line(lo, out->a, depth + 1);
+    return in_lanes(lo, out->a) && has_words(out->a) && !differs(lo, out->b);
+}
+
+static bool is_border(const kj_lower *lo, const kj_texpr *test, int depth, kj_border *out)
+{
+    return is_test(lo, test, out) && is_line(lo, out->a, depth + 1);
 }
 
 /* A coordinate away from a border, and something else at it. */
@@ -136,6 +144,70 @@ static bool is_choice(const kj_lower *lo, const kj_texpr *e, int depth)
         return false;
     const kj_texpr *chosen = b.inside ? e->u.select.yes : e->u.select.no;
     return in_lanes(lo, chosen) && is_line(lo, chosen, depth + 1);
+}
+
+/* `if l < 0 { l += w }`: a variable gets another value at a border. */
+static bool is_mending(const kj_lower *lo, const kj_tstmt *s, kj_border *out)
+{
+    if (s->kind != KJ_TS_IF || s->u.if_.no)
+        return false;
+    const kj_tstmt *then = s->u.if_.yes;
+    const kj_texpr *test = s->u.if_.test;
+    return then && !then->next && then->kind == KJ_TS_ASSIGN && has_words(then->u.assign.value) &&
+           is_test(lo, test, out) && !out->inside && out->a->kind == KJ_TE_VAR &&
+           out->a->u.var == then->u.assign.var;
+}
+
+typedef struct mended {
+    const kj_lower *lo;
+    const kj_var *var;
+    const kj_texpr *init;
+    int ndecls, nassigned, nmended;
+} mended;
+
+static bool visit_mended(void *ctx, const kj_tstmt *s, const kj_texpr *e)
+{
+    mended *f = ctx;
+    kj_border b;
+    if (e)
+        return e->kind != KJ_TE_INLINE || e->u.inline_.result != f->var;
+    if (s->kind == KJ_TS_DECL && s->u.decl.var == f->var) {
+        f->init = s->u.decl.init;
+        f->ndecls++;
+    }
+    f->nassigned += s->kind == KJ_TS_ASSIGN && s->u.assign.var == f->var;
+    f->nmended += is_mending(f->lo, s, &b) && b.a->u.var == f->var;
+    return f->nassigned < 4;
+}
+
+static bool find_mended(const kj_lower *lo, const kj_var *v, int depth)
+{
+    mended f = {.lo = lo, .var = v};
+    return kj_walk(lo->kernel->body->body, NULL, visit_mended, &f) && f.ndecls == 1 && f.init &&
+           f.nmended > 0 && f.nassigned == f.nmended && in_lanes(lo, f.init) &&
+           is_line(lo, f.init, depth);
+}
+
+/* Is that all that the variable is assigned, so that away from the borders it is what it began with? */
+static bool is_mended(const kj_lower *lo, const kj_var *v, int depth)
+{
+    enum { UNKNOWN, NO, YES };
+    uint8_t *known = &lo->mended[v->id];
+    if (*known == UNKNOWN && depth <= DEEPEST) {
+        *known = NO;
+        *known = find_mended(lo, v, depth + 1) ? YES : NO;
+    }
+    return *known == YES;
+}
+
+bool kj_is_mended(kj_lower *lo, const kj_var *v)
+{
+    return is_mended(lo, v, 0);
+}
+
+bool kj_is_mending(const kj_lower *lo, const kj_tstmt *s, kj_border *out)
+{
+    return is_mending(lo, s, out) && is_mended(lo, out->a->u.var, 0);
 }
 
 bool kj_is_wrap(const kj_lower *lo, const kj_texpr *e)
@@ -257,7 +329,11 @@ static void meet(search *f, const kj_texpr *e)
 static bool visit(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 {
     search *f = ctx;
-    if (!e) {
+    kj_border b;
+    if (!e && kj_is_mending(f->lo, s, &b) && kj_seam_declares(f->out, b.a->u.var)) {
+        f->any = f->wide = f->stays = true;
+        f->out->mends = true;
+    } else if (!e) {
         visit_stmt(f, s);
     } else if (is_wrap(f->lo, e, 0) || is_choice(f->lo, e, 0)) {
         meet(f, e);
@@ -275,8 +351,10 @@ static bool visit(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 static bool visit_any(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 {
     const kj_lower *lo = ctx;
-    (void)s;
-    return !e || !in_lanes(lo, e) || !(is_wrap(lo, e, 0) || is_choice(lo, e, 0));
+    kj_border b;
+    if (!e)
+        return !kj_is_mending(lo, s, &b);
+    return !in_lanes(lo, e) || !(is_wrap(lo, e, 0) || is_choice(lo, e, 0));
 }
 
 /* Has the kernel any? */
@@ -284,6 +362,7 @@ static bool has_seams(kj_lower *lo)
 {
     if (!lo->origins) {
         lo->origins = kj_origins(lo->arena, lo->kernel);
+        lo->mended = KJ_NEW_ARRAY(lo->arena, uint8_t, (size_t)lo->kernel->nvars + 1);
         lo->seams = !kj_walk(lo->kernel->body->body, NULL, visit_any, lo);
     }
     return lo->seams;
@@ -303,7 +382,8 @@ bool kj_has_seams(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end)
 /* Under a condition that differs, the statements there are better asked. */
 static bool parts_threads(const kj_lower *lo, const kj_tstmt *s)
 {
-    return s->kind == KJ_TS_IF && differs(lo, s->u.if_.test);
+    kj_border b;
+    return s->kind == KJ_TS_IF && differs(lo, s->u.if_.test) && !kj_is_mending(lo, s, &b);
 }
 
 /* One of them. Where something has happened nothing can be begun again: what is computed behind it is looked at in

@@ -163,6 +163,8 @@ static kj_mask lower_if_masked(kj_lower *lo, const kj_tstmt *s, kj_tile test, kj
 
 static kj_mask lower_if(kj_lower *lo, const kj_tstmt *s, kj_mask m)
 {
+    if (kj_seam_mends(lo, s, m))
+        return m;
     kj_tile test = kj_lower_expr(lo, s->u.if_.test, m);
     if (test.rows == 1 && test.lanes == 1)
         return lower_if_uniform(lo, s, test.v[0], m);

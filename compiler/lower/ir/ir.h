@@ -187,6 +187,7 @@ struct kj_lower {
     kj_seam *seam;       /* the copy around that takes no seam of a torus for granted; or NULL */
     kj_origin **origins; /* kj_origins; NULL: nobody has asked */
     bool seams;          /* are there some? Known with the origins */
+    uint8_t *mended;     /* likewise, of variables: seam_find.c */
     LLVMValueRef *strip_rooms; /* its memory; NULL: there was none yet */
     int strips;                /* such loops so far */
     bool masks_cost;           /* masked accesses are slower than plain ones */
