@@ -87,6 +87,11 @@ void kj_soften_fma(LLVMModuleRef module, void (*adapt)(LLVMModuleRef module, LLV
 /* Before code for a CPU with AVX-512 is selected: its stores write no more than their lanes. */
 void kj_hide_store_masks(LLVMModuleRef module);
 
+/* ---- high_products.c ---- */
+
+/* Before code for a CPU is selected: upper parts of products of few bits are what they are. */
+void kj_narrow_high_products(LLVMModuleRef module);
+
 /* ---- mathlink.c ---- */
 
 /* Definitions of the math functions that a module calls; for a GPU from the bitcode in the file

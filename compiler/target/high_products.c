@@ -1,0 +1,178 @@
+/* Upper parts of products, kept from LLVM's selection of instructions. Of vectors of no more than 16 bits it takes
+ * x * y >> 20 in 64 or 128 bits for the upper half of a product of 16 bits, shifted once more as such: what is beyond its
+ * 16 bits is lost (LLVM 22, all levels of x86-64; so i16(mulhi(i32(x), i32(y))) of i16 was wrong). A product that 32 bits
+ * hold is made in 32 bits, where that does not happen. */
+#include <string.h>
+
+#include "target/target.h"
+
+typedef LLVMValueRef value;
+
+static LLVMTypeRef element_of(LLVMTypeRef type)
+{
+    return LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetElementType(type) : type;
+}
+
+/* Of an integer's type, or a vector's of such; else 0. */
+static unsigned bits_of(LLVMTypeRef type)
+{
+    LLVMTypeRef element = element_of(type);
+    return LLVMGetTypeKind(element) == LLVMIntegerTypeKind ? LLVMGetIntTypeWidth(element) : 0;
+}
+
+static unsigned bits_of_number(int64_t v)
+{
+    unsigned n = 1;
+    for (v = v < 0 ? ~v : v; v; v >>= 1)
+        n++;
+    return n;
+}
+
+/* The number that a constant has in all its lanes. */
+static bool number_of(value v, int64_t *out)
+{
+    bool vector = LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMVectorTypeKind;
+    value one = !LLVMIsConstant(v) ? NULL : vector ? LLVMGetAggregateElement(v, 0) : v;
+    if (!one || !LLVMIsAConstantInt(one))
+        return false;
+    for (unsigned i = 1; vector && i < LLVMGetVectorSize(LLVMTypeOf(v)); i++)
+        if (LLVMGetAggregateElement(v, i) != one)
+            return false;
+    *out = LLVMConstIntGetSExtValue(one);
+    return LLVMConstInt(LLVMTypeOf(one), (uint64_t)*out, true) == one;
+}
+
+static unsigned least(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
+
+static unsigned most(unsigned a, unsigned b)
+{
+    return a > b ? a : b;
+}
+
+typedef enum extreme { NONE, LEAST, MOST, LEAST_UNSIGNED } extreme;
+
+static extreme of_comparison(LLVMIntPredicate p)
+{
+    bool less = p == LLVMIntSLT || p == LLVMIntSLE, more = p == LLVMIntSGT || p == LLVMIntSGE;
+    return less ? LEAST : more ? MOST : NONE;
+}
+
+/* Is it the lesser or the greater of two values? As a call, or as a selection by their comparison. */
+static extreme extreme_of(value v, value *a, value *b)
+{
+    static const char *const names[] = {
+        [LEAST] = "llvm.smin.", [MOST] = "llvm.smax.", [LEAST_UNSIGNED] = "llvm.umin."};
+    size_t size;
+    value f = LLVMIsACallInst(v) ? LLVMGetCalledValue(v) : NULL;
+    if (f && !LLVMIsAInlineAsm(f) && LLVMGetNumArgOperands(v) == 2) {
+        *a = LLVMGetOperand(v, 0);
+        *b = LLVMGetOperand(v, 1);
+        for (int i = LEAST; i <= LEAST_UNSIGNED; i++)
+            if (strncmp(LLVMGetValueName2(f, &size), names[i], strlen(names[i])) == 0)
+                return (extreme)i;
+    }
+    value test = LLVMIsASelectInst(v) ? LLVMGetOperand(v, 0) : NULL;
+    if (!test || !LLVMIsAICmpInst(test))
+        return NONE;
+    *a = LLVMGetOperand(v, 1);
+    *b = LLVMGetOperand(v, 2);
+    bool same = LLVMGetOperand(test, 0) == *a && LLVMGetOperand(test, 1) == *b;
+    return same ? of_comparison(LLVMGetICmpPredicate(test)) : NONE;
+}
+
+/* Of a value between two numbers, or below one; 0: it is not known to be. */
+static unsigned width_between(value v)
+{
+    value a, b, c, d;
+    int64_t n, m;
+    extreme outer = extreme_of(v, &a, &b);
+    if (outer == NONE || !number_of(b, &n))
+        return 0;
+    if (outer == LEAST_UNSIGNED)
+        return n >= 0 ? bits_of_number(n) : 0;
+    extreme inner = extreme_of(a, &c, &d);
+    bool two = inner != NONE && inner != outer && inner != LEAST_UNSIGNED && number_of(d, &m);
+    return two ? most(bits_of_number(n), bits_of_number(m)) : 0;
+}
+
+/* In so many bits, its sign's included, each lane is. */
+static unsigned width(value v, int depth)
+{
+    enum { DEPTH = 6 };
+    unsigned bits = bits_of(LLVMTypeOf(v));
+    int64_t n;
+    if (number_of(v, &n))
+        return bits_of_number(n);
+    if (LLVMIsPoison(v))
+        return 1;
+    if (!LLVMIsAInstruction(v) || depth == DEPTH)
+        return bits;
+    unsigned between = width_between(v);
+    if (between)
+        return between;
+    value a = LLVMGetNumOperands(v) > 0 ? LLVMGetOperand(v, 0) : NULL,
+          b = LLVMGetNumOperands(v) > 1 ? LLVMGetOperand(v, 1) : NULL;
+    switch (LLVMGetInstructionOpcode(v)) {
+    case LLVMSExt: return width(a, depth + 1);
+    case LLVMZExt: return bits_of(LLVMTypeOf(a)) + 1;
+    case LLVMTrunc:
+    case LLVMFreeze: return least(bits, width(a, depth + 1));
+    case LLVMAdd:
+    case LLVMSub: return least(bits, most(width(a, depth + 1), width(b, depth + 1)) + 1);
+    case LLVMMul: return least(bits, width(a, depth + 1) + width(b, depth + 1));
+    case LLVMAnd:
+        if (number_of(b, &n) && n >= 0)
+            return bits_of_number(n);
+        return most(width(a, depth + 1), width(b, depth + 1));
+    case LLVMOr:
+    case LLVMXor:
+    case LLVMShuffleVector: return most(width(a, depth + 1), width(b, depth + 1));
+    case LLVMInsertElement: return most(width(a, depth + 1), width(b, depth + 1));
+    case LLVMExtractElement: return width(a, depth + 1);
+    case LLVMSelect: return most(width(b, depth + 1), width(LLVMGetOperand(v, 2), depth + 1));
+    case LLVMLShr:
+        return number_of(b, &n) && n > 0 && n < (int64_t)bits ? bits - (unsigned)n + 1 : bits;
+    case LLVMAShr:
+        if (number_of(b, &n) && n > 0 && n < (int64_t)bits)
+            return most(width(a, depth + 1), (unsigned)n + 1) - (unsigned)n;
+        return width(a, depth + 1);
+    default: return bits;
+    }
+}
+
+/* x * y >> 20: the product in 32 bits, where they hold it. */
+static void make_narrow(LLVMBuilderRef b, value shift)
+{
+    enum { HALF = 16, NARROW = 32 };
+    LLVMTypeRef type = LLVMTypeOf(shift);
+    value product = LLVMGetOperand(shift, 0);
+    int64_t places;
+    if (LLVMGetTypeKind(type) != LLVMVectorTypeKind || bits_of(type) <= NARROW ||
+        !LLVMIsAInstruction(product) || LLVMGetInstructionOpcode(product) != LLVMMul ||
+        !number_of(LLVMGetOperand(shift, 1), &places) || places < HALF ||
+        width(product, 0) > NARROW)
+        return;
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(LLVMGetBuilderContext(b)),
+                narrow = LLVMVectorType(i32, LLVMGetVectorSize(type));
+    LLVMPositionBuilderBefore(b, shift);
+    value v[2];
+    for (unsigned i = 0; i < 2; i++)
+        v[i] = LLVMBuildTrunc(b, LLVMGetOperand(product, i), narrow, "");
+    LLVMSetOperand(shift, 0, LLVMBuildSExt(b, LLVMBuildMul(b, v[0], v[1], ""), type, ""));
+}
+
+void kj_narrow_high_products(LLVMModuleRef module)
+{
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
+    for (value f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
+        for (LLVMBasicBlockRef k = LLVMGetFirstBasicBlock(f); k; k = LLVMGetNextBasicBlock(k))
+            for (value i = LLVMGetFirstInstruction(k); i; i = LLVMGetNextInstruction(i)) {
+                LLVMOpcode op = LLVMGetInstructionOpcode(i);
+                if (op == LLVMLShr || op == LLVMAShr)
+                    make_narrow(b, i);
+            }
+    LLVMDisposeBuilder(b);
+}
