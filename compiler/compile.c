@@ -326,26 +326,11 @@ static void show_trees(job *j)
     shown(j, KJ_STAGE_TAST);
 }
 
-/* For a CPU: which axis of threadIdx its lanes run along, or that they go by the threads' numbers. */
 static void choose_lanes(job *j)
 {
     bool wanted = !j->options->arch && !j->options->replay;
-    for (int i = 0; i < j->nitems && !j->over && wanted; i++) {
-        item *it = &j->items[i];
-        bool watched =
-            it->kernel->checks & KJ_CHECKS_WATCHED; /* who knows the source's axes alone */
-        kj_lanes best = watched ? (kj_lanes){.flat = kj_is_narrow(it->kernel)}
-                                : kj_choose_lanes(j->arena, it->kernel);
-        if (best.axis == 0 && !best.flat)
-            continue;
-        kj_tkernel *turned = KJ_NEW(j->arena, kj_tkernel);
-        *turned = *it->kernel;
-        turned->flat = best.flat;
-        turned->lanes = best.axis;
-        turned->block[0] = it->kernel->block[best.axis];
-        turned->block[best.axis] = it->kernel->block[0];
-        it->kernel = turned;
-    }
+    for (int i = 0; i < j->nitems && !j->over && wanted; i++)
+        j->items[i].kernel = kj_with_lanes(j->arena, j->items[i].kernel);
 }
 
 static void set_apart(job *j)

@@ -189,9 +189,15 @@ bool kj_shows_order(const kj_tkernel *k)
     return shows;
 }
 
-kj_lanes kj_choose_lanes(kj_arena *arena, const kj_tkernel *k)
+/* How a CPU's lanes had best run: along that axis of threadIdx; or `flat`, by the threads' numbers. */
+typedef struct lanes_of_gang {
+    int axis;
+    bool flat;
+} lanes_of_gang;
+
+static lanes_of_gang choose(kj_arena *arena, const kj_tkernel *k)
 {
-    kj_lanes best = {0, false};
+    lanes_of_gang best = {0, false};
     if (!is_long(k, 1) && !is_long(k, 2) && !kj_is_narrow(k))
         return best;
     bool shows = kj_shows_order(k);
@@ -205,9 +211,24 @@ kj_lanes kj_choose_lanes(kj_arena *arena, const kj_tkernel *k)
     for (int axis = 1; axis < 3 && !shows; axis++) {
         double cost = is_long(k, axis) ? cost_along(arena, k, axis, false) : INFINITY;
         if (cost < least) {
-            best = (kj_lanes){axis, false};
+            best = (lanes_of_gang){axis, false};
             least = cost;
         }
     }
     return best;
+}
+
+const kj_tkernel *kj_with_lanes(kj_arena *arena, const kj_tkernel *k)
+{
+    bool watched = k->checks & KJ_CHECKS_WATCHED; /* who knows the source's axes alone */
+    lanes_of_gang best = watched ? (lanes_of_gang){.flat = kj_is_narrow(k)} : choose(arena, k);
+    if (best.axis == 0 && !best.flat)
+        return k;
+    kj_tkernel *turned = KJ_NEW(arena, kj_tkernel);
+    *turned = *k;
+    turned->flat = best.flat;
+    turned->lanes = best.axis;
+    turned->block[0] = k->block[best.axis];
+    turned->block[best.axis] = k->block[0];
+    return turned;
 }

@@ -45,12 +45,9 @@ typedef struct kj_deps {
     int lanes;        /* kj_tkernel.lanes: KJ_DEP_X is of that axis */
 } kj_deps;
 
-/* How a CPU's lanes had best run (lanes.c): along that axis of threadIdx; or `flat`, by the threads' numbers. */
-typedef struct kj_lanes {
-    int axis;
-    bool flat;
-} kj_lanes;
-kj_lanes kj_choose_lanes(kj_arena *arena, const kj_tkernel *kernel);
+/* For a CPU: the kernel, or where its gangs' lanes had best run along another axis of threadIdx than x, or by the threads'
+ * numbers, a copy that says so (lanes.c). */
+const kj_tkernel *kj_with_lanes(kj_arena *arena, const kj_tkernel *kernel);
 /* Does it show in which order a block's threads run? */
 bool kj_shows_order(const kj_tkernel *kernel);
 /* Is the block so narrow that lanes may go by the threads' numbers? */

@@ -514,3 +514,16 @@ void kj_habit_mend_comment(kj_parser *p, kj_message *m, kj_span all, uint32_t ma
     if (text)
         kj_fix(p->diag, m, all, "%s", text);
 }
+
+bool kj_is_used_beside(const kj_source *s, kj_span text, kj_span target)
+{
+    uint32_t end = kj_word_end(s, target.begin);
+    for (uint32_t at = text.begin; at < text.end; at++) {
+        bool begins = at == 0 || (!kj_is_word(s->text[at - 1]) && s->text[at - 1] != '.');
+        bool same =
+            begins && strncmp(s->text + at, s->text + target.begin, end - target.begin) == 0;
+        if (same && at != target.begin && !kj_is_word(s->text[at + end - target.begin]))
+            return true;
+    }
+    return false;
+}

@@ -489,20 +489,6 @@ static bool is_simple_line(const kj_source *s, uint32_t begin, uint32_t end)
     return depth == 0;
 }
 
-/* Does the text use the name that the target begins with, but for the target itself? Then it matters when it changes. */
-static bool is_used_beside(const kj_source *s, kj_span text, kj_span target)
-{
-    uint32_t end = kj_word_end(s, target.begin);
-    for (uint32_t at = text.begin; at < text.end; at++) {
-        bool begins = at == 0 || (!kj_is_word(s->text[at - 1]) && s->text[at - 1] != '.');
-        bool same =
-            begins && strncmp(s->text + at, s->text + target.begin, end - target.begin) == 0;
-        if (same && at != target.begin && !kj_is_word(s->text[at + end - target.begin]))
-            return true;
-    }
-    return false;
-}
-
 /* Of x[i++] = 1: what stands for the line is two. */
 static void hint_step_within(kj_parser *p, kj_message *m, kj_span at, kj_span target, bool in_front)
 {
@@ -511,7 +497,7 @@ static void hint_step_within(kj_parser *p, kj_message *m, kj_span at, kj_span ta
              end = kj_code_end(s, at.begin);
     const char *step = kj_arena_printf(p->arena, "%s %c= 1", kj_piece(p, target.begin, target.end),
                                        s->text[at.begin]);
-    if (!is_simple_line(s, begin, end) || is_used_beside(s, (kj_span){begin, end}, target)) {
+    if (!is_simple_line(s, begin, end) || kj_is_used_beside(s, (kj_span){begin, end}, target)) {
         kj_hint(p->diag, m, "write %s in a statement of its own", step);
         return;
     }

@@ -387,54 +387,6 @@ static int supply_brace_of_if(kj_parser *p, int token, kj_span span)
     return hold(p, token, span, KJ_TK_RBRACE);
 }
 
-/* `in: f32[]`: a parameter or a field that is called like a keyword. */
-static bool is_declared(const kj_parser *p, int token, kj_span span, const char *next)
-{
-    const char *text = p->source->text + span.begin;
-    bool keyword = token != KJ_TK_NAME && span.end > span.begin && text[0] >= 'a' &&
-                   text[0] <= 'z' &&
-                   kj_is_word(p->source->text[span.end - 1]); /* not the f of f": {x}" */
-    bool field =
-        p->nopen &&
-        (p->token == KJ_TK_LBRACE || p->token == KJ_TK_NEWLINE || p->token == KJ_TK_SEMICOLON) &&
-        token != KJ_TK_ELSE && token != KJ_TK_ELIF;
-    return keyword && *next == ':' &&
-           (field || p->token == KJ_TK_LPAREN || p->token == KJ_TK_COMMA);
-}
-
-/* x.var(), v.for: a name, and what it is of says that it has no such member. */
-static bool is_member(const kj_parser *p, int token, kj_span span)
-{
-    static const int words[] = {KJ_TK_VAR,     KJ_TK_LET,      KJ_TK_FN,    KJ_TK_KERNEL,
-                                KJ_TK_RUN,     KJ_TK_FOR,      KJ_TK_WHILE, KJ_TK_RETURN,
-                                KJ_TK_BREAK,   KJ_TK_CONTINUE, KJ_TK_PARAM, KJ_TK_IN,
-                                KJ_TK_REQUIRES};
-    if (p->token != KJ_TK_DOT || p->span.end != span.begin)
-        return false;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (token == words[i])
-            return true;
-    return false;
-}
-
-bool kj_layout_is_misnamed(kj_parser *p, int token, kj_span span)
-{
-    const char *next = p->source->text + span.end;
-    next += strspn(next, " \t");
-    if (is_member(p, token, span))
-        return true;
-    bool misnamed = false;
-    for (int i = 0; i < p->nmisnamed; i++)
-        misnamed |= p->misnamed[i] == token;
-    if (!misnamed && is_declared(p, token, span, next)) {
-        kj_misnamed(p, span, token);
-        return true;
-    }
-    if (token == KJ_TK_IN)
-        return misnamed && p->token != KJ_TK_NAME; /* not that of `for i in` */
-    return misnamed && !(kj_layout_begins_statement(p) && (kj_is_word(*next) || *next == '{'));
-}
-
 /* An item within a block, as its indentation shows: `fn` in a kernel. */
 static bool is_nested(kj_parser *p, kj_span span)
 {

@@ -251,6 +251,9 @@ void kj_syntax_error(kj_parser *p, kj_span at, const char *unexpected, const cha
 
 /* ---- keyword.c ---- */
 
+/* Is the token a keyword that the file takes for a name, and stands here as one? The first time it is
+ * reported. */
+bool kj_is_misnamed(kj_parser *p, int token, kj_span span);
 /* The file gives the name to something: it is no keyword that was misspelled. */
 void kj_declares(kj_parser *p, const char *name, kj_span span);
 void kj_hint_lone_name(kj_parser *p, kj_message *m,
@@ -323,9 +326,6 @@ void kj_habit_mend_comment(kj_parser *p, kj_message *m, kj_span all, uint32_t ma
  * should see: it, or a } that is missing before it. */
 int kj_layout_token(kj_parser *p, int token, kj_span *span);
 int kj_layout_unwritten(kj_parser *p, kj_span *span); /* a token that the text lacks, here; or 0 */
-/* Is the token a keyword that the file takes for a name, and stands here as one? The first time it is
- * reported. */
-bool kj_layout_is_misnamed(kj_parser *p, int token, kj_span span);
 /* Does the line end (with the blank lines behind it) that was just read end a statement? Not
  * inside ( ) and [ ], nor before else and elif. */
 bool kj_layout_newline(kj_parser *p);

@@ -97,3 +97,25 @@ bool kj_is_long(const kj_tstmt *loop)
         return true;
     return !kj_walk(loop, loop->next, count_turns, &product);
 }
+
+typedef struct small_look {
+    bool small, loops;
+} small_look;
+
+static bool look_small(void *ctx, const kj_tstmt *s, const kj_texpr *e)
+{
+    small_look *l = ctx;
+    const kj_tarray *a = e && e->kind == KJ_TE_LOAD     ? e->u.load.array
+                         : !e && s->kind == KJ_TS_STORE ? s->u.store.array
+                                                        : NULL;
+    l->small |= a && kj_types[a->elem].size < 4;
+    l->loops |= s->kind == KJ_TS_FOR || s->kind == KJ_TS_WHILE;
+    return !l->loops;
+}
+
+bool kj_has_dear_masks(const kj_tstmt *s, const kj_tstmt *end)
+{
+    small_look l = {false, false};
+    kj_walk(s, end, look_small, &l);
+    return l.small && !l.loops;
+}

@@ -323,6 +323,9 @@ enum { KJ_UNROLL_TURNS = 256, KJ_UNROLL_MOST = 4096, KJ_FEW_TURNS = 4096 };
 /* May a loop have many turns, all that is within it included? */
 bool kj_is_long(const kj_tstmt *loop);
 
+/* Do they access bytes or half words, whose masks are branches, and once each? */
+bool kj_has_dear_masks(const kj_tstmt *s, const kj_tstmt *end);
+
 /* @unroll with constant bounds: false when the loop is better left a loop. */
 bool kj_unroll_turns(const kj_tstmt *s, kj_turns *out);
 

@@ -45,29 +45,6 @@ static bool is_exit(const kj_tstmt *s)
                  s->kind == KJ_TS_REPORT);
 }
 
-typedef struct small_look {
-    bool small, loops;
-} small_look;
-
-static bool look_small(void *ctx, const kj_tstmt *s, const kj_texpr *e)
-{
-    small_look *l = ctx;
-    const kj_tarray *a = e && e->kind == KJ_TE_LOAD     ? e->u.load.array
-                         : !e && s->kind == KJ_TS_STORE ? s->u.store.array
-                                                        : NULL;
-    l->small |= a && kj_types[a->elem].size < 4;
-    l->loops |= s->kind == KJ_TS_FOR || s->kind == KJ_TS_WHILE;
-    return !l->loops;
-}
-
-/* Do they access bytes or half words, whose masks are branches, and once each? */
-static bool has_dear_masks(const kj_tstmt *s, const kj_tstmt *end)
-{
-    small_look l = {false, false};
-    kj_walk(s, end, look_small, &l);
-    return l.small && !l.loops;
-}
-
 /* Emits [s, end) for the threads m, a part of `outer` that may be empty; joins those that reach the
  * end into `arrived`, unless that is NULL. */
 void kj_lower_part(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask outer, kj_mask m,
@@ -76,7 +53,7 @@ void kj_lower_part(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask
     bool twin = lo->twin;
     LLVMBasicBlockRef done = kj_new_block(lo, "join"), some = kj_new_block(lo, "some");
     lo->twin = true;
-    int most = lo->masks_cost || has_dear_masks(s, end) ? TWIN_MOST : TWIN_CHEAP;
+    int most = lo->masks_cost || kj_has_dear_masks(s, end) ? TWIN_MOST : TWIN_CHEAP;
     kj_seam *seam = kj_is_present(lo, outer) ? kj_seam_find(lo, s, end) : NULL;
     bool worth = !is_exit(s) && (seam || kj_cost(s, end, most) <= most || kj_has_seams(lo, s, end));
     if (worth && kj_is_present(lo, outer) && (seam || !twin)) {
