@@ -50,6 +50,21 @@ static LLVMValueRef mend_cast(LLVMBuilderRef b, LLVMTargetDataRef layout, LLVMVa
     return LLVMBuildBitCast(b, mov(b, LLVMBuildBitCast(b, from, bits, "")), type, "");
 }
 
+/* A store by bytes, where LLVM no longer knows that the place is aligned, as where it has moved one behind a loop: a byte
+ * is narrower than the register. */
+static void mend_store(LLVMBuilderRef b, LLVMTargetDataRef layout, LLVMValueRef store)
+{
+    LLVMValueRef v = LLVMGetOperand(store, 0);
+    bool bits = LLVMIsABitCastInst(v) && is_float(LLVMTypeOf(LLVMGetOperand(v, 0)));
+    LLVMTypeRef type = LLVMTypeOf(v);
+    if ((!bits && !is_float(type)) || LLVMIsConstant(v) ||
+        LLVMGetAlignment(store) >= LLVMStoreSizeOfType(layout, type))
+        return;
+    unsigned width = (unsigned)LLVMSizeOfTypeInBits(layout, type);
+    LLVMTypeRef whole = LLVMIntTypeInContext(LLVMGetTypeContext(type), width);
+    LLVMSetOperand(store, 0, mov(b, LLVMBuildBitCast(b, v, whole, "")));
+}
+
 static bool is_negative_zero(LLVMValueRef v)
 {
     LLVMBool loses;
@@ -93,6 +108,8 @@ static void mend_block(LLVMBuilderRef b, LLVMTargetDataRef layout, LLVMBasicBloc
         LLVMSetCurrentDebugLocation2(b, LLVMInstructionGetDebugLoc(i));
         if (LLVMGetInstructionOpcode(i) == LLVMBitCast)
             in_place = mend_cast(b, layout, i);
+        else if (LLVMIsAStoreInst(i))
+            mend_store(b, layout, i);
         else if (LLVMIsACallInst(i))
             in_place = mend_extreme(b, i);
         if (!in_place)
