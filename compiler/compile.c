@@ -326,10 +326,15 @@ static void show_trees(job *j)
     shown(j, KJ_STAGE_TAST);
 }
 
+/* Code of a CPU, and not that which finds who failed first: threads run as suits them. */
+static bool by_gangs(const job *j)
+{
+    return !j->options->arch && !j->options->replay;
+}
+
 static void choose_lanes(job *j)
 {
-    bool wanted = !j->options->arch && !j->options->replay;
-    for (int i = 0; i < j->nitems && !j->over && wanted; i++)
+    for (int i = 0; i < j->nitems && !j->over && by_gangs(j); i++)
         j->items[i].kernel = kj_with_lanes(j->arena, j->items[i].kernel);
 }
 
@@ -341,11 +346,10 @@ static void set_apart(job *j)
 
 static void find_uniform(job *j)
 {
-    bool cpu = !j->options->arch && !j->options->replay;
     for (int i = 0; i < j->nitems && !j->over; i++) {
         item *it = &j->items[i];
         it->deps = kj_uniform(j->arena, it->kernel);
-        it->deps->alone = cpu && kj_run_alone(j->arena, it->kernel, it->deps);
+        it->deps->alone = by_gangs(j) && kj_run_alone(j->arena, it->kernel, it->deps);
         if (j->options->verify)
             check(j, "uniform", kj_uniform_check(j->arena, it->kernel, it->deps));
         if (j->stage == KJ_STAGE_UNIFORM)

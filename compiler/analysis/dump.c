@@ -15,16 +15,16 @@ static void begin(dump *d, kj_span at)
     kj_text_printf(&d->out, "%5u  %*s", kj_where(d->source, at.begin).line, 2 * d->level, "");
 }
 
-static void put_kernel(dump *d, const kj_tkernel *k, bool alone)
+static void put_kernel(dump *d, const kj_tkernel *k)
 {
     kj_text_printf(&d->out, "kernel %s [", k->name);
     for (int i = 0; i < 3; i++)
         kj_text_printf(&d->out, "%s%lld", i ? ", " : "",
                        (long long)k->block[kj_swapped(i, k->lanes)]);
     kj_text_printf(&d->out, "]%s",
-                   alone     ? ", threads one by one"
-                   : k->flat ? ", lanes by the threads' numbers"
-                             : "");
+                   d->deps && d->deps->alone ? ", threads one by one"
+                   : k->flat                 ? ", lanes by the threads' numbers"
+                                             : "");
     kj_text_printf(&d->out, k->lanes ? ", lanes along %c\n" : "\n", "xyz"[k->lanes]);
 }
 
@@ -136,7 +136,7 @@ const char *kj_uniform_dump(kj_arena *arena, const kj_source *source, const kj_t
                             const kj_deps *deps)
 {
     dump d = {.out.arena = arena, .source = source, .deps = deps, .level = 1};
-    put_kernel(&d, kernel, deps->alone);
+    put_kernel(&d, kernel);
     uniform_stmts(&d, kernel->body->body);
     return d.out.data;
 }
@@ -216,7 +216,7 @@ const char *kj_regions_dump(kj_arena *arena, const kj_source *source, const kj_t
                             const kj_regions *regions)
 {
     dump d = {.out.arena = arena, .source = source, .level = 1};
-    put_kernel(&d, kernel, false);
+    put_kernel(&d, kernel);
     regions_nodes(&d, regions, regions->body);
     put_homes(&d, kernel, regions);
     return d.out.data;

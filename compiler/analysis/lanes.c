@@ -17,10 +17,7 @@ enum { FEW = 8 /* lanes: fewer are not worth it */ };
 
 typedef struct search {
     kj_steps steps;
-    const kj_tkernel *kernel;
-    int axis;
     bool narrow; /* the block is only a few threads wide */
-    bool flat;   /* the lanes go by the threads' numbers */
     int depth;   /* loops around */
     int operations;
     double cost;
@@ -43,7 +40,7 @@ enum { THREADS = 16 };
 
 static double count_rows(const search *f)
 {
-    int64_t extent = f->flat ? THREADS : f->kernel->block[f->axis];
+    int64_t extent = f->steps.flat ? THREADS : f->steps.kernel->block[f->steps.axis];
     return extent < THREADS ? (double)THREADS / (double)extent : 1;
 }
 
@@ -53,7 +50,7 @@ static double cost_narrow(const search *f, const kj_tarray *a, kj_texpr *const *
     enum { STRIP = 6, GATHER = 32, LINES = 48 };
     if (s == KJ_STEP_STAYS || s == KJ_STEP_ONE)
         return 2 * count_rows(f);
-    return count_rows(f) + (goes_along(f, a, index) ? STRIP : f->axis == 0 ? GATHER : LINES);
+    return count_rows(f) + (goes_along(f, a, index) ? STRIP : f->steps.axis == 0 ? GATHER : LINES);
 }
 
 static double turns_around(const search *f)
@@ -146,7 +143,7 @@ static void count(search *f, const kj_tstmt *s)
  * to be known are not worth the time: then x is the best. */
 static double cost_along(kj_arena *arena, const kj_tkernel *k, int axis, bool flat)
 {
-    search f = {.kernel = k, .axis = axis, .narrow = kj_is_narrow(k), .flat = flat};
+    search f = {.narrow = kj_is_narrow(k)};
     if (!kj_steps_find(&f.steps, arena, k, axis, flat))
         return axis == 0 && !flat ? 0 : INFINITY;
     count(&f, k->body->body);
