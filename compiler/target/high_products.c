@@ -129,7 +129,7 @@ static unsigned width(value v, int depth)
         return most(width(a, depth + 1), width(b, depth + 1));
     case LLVMOr:
     case LLVMXor:
-    case LLVMShuffleVector: return most(width(a, depth + 1), width(b, depth + 1));
+    case LLVMShuffleVector:
     case LLVMInsertElement: return most(width(a, depth + 1), width(b, depth + 1));
     case LLVMExtractElement: return width(a, depth + 1);
     case LLVMSelect: return most(width(b, depth + 1), width(LLVMGetOperand(v, 2), depth + 1));

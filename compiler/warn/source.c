@@ -241,10 +241,10 @@ static void see_stmt(kj_body *b, const kj_stmt *st)
     case KJ_S_PARAM: see_let(b, st); break;
     case KJ_S_ASSIGN:
         see_part(b, st->u.assign.value);
-        if (st->u.assign.augmented)
+        if (st->u.assign.augmented) {
             see_augmented(b, st->u.assign.targets);
-        if (st->u.assign.augmented)
             kj_warn_of_divisor(b, st->u.assign.op, st->u.assign.value, st->span);
+        }
         for (const kj_expr *target = st->u.assign.targets; target; target = target->next)
             see_target(b, target);
         break;
