@@ -43,9 +43,23 @@ void kj_local_begin(kj_lower *lo, const kj_tarray *root);
 
 /* ---- vector.c ---- */
 
-/* The vector at addresses of its own each, of the lanes in `mask`; zeros for the others. */
-LLVMValueRef kj_gather(kj_lower *lo, LLVMTypeRef type, LLVMValueRef at, LLVMValueRef mask,
-                       int align);
+/* Has the processor gathers, and masked stores of elements of `size` bytes that are not slow? */
+bool kj_has_gathers(const kj_lower *lo);
+bool kj_stores_masked(const kj_lower *lo, int size);
+/* An intrinsic of LLVM's of that name, of two or three (third not NULL) arguments; number `aligned` is its pointer. */
+LLVMValueRef kj_call_masked(kj_lower *lo, const char *name, LLVMTypeRef *overloads,
+                            LLVMValueRef first, LLVMValueRef second, LLVMValueRef third,
+                            int aligned, int align);
+/* Branches: to `every` when all lanes run, else to `some`. */
+typedef struct kj_row_branch {
+    LLVMBasicBlockRef every, some, done;
+    LLVMValueRef bits;
+} kj_row_branch;
+kj_row_branch kj_branch_full(kj_lower *lo, LLVMValueRef mask, int lanes);
+/* The row, where both branches have come to an end: that of v[0] in block `every`, of v[1] here. */
+LLVMValueRef kj_end_branch(kj_lower *lo, const kj_row_branch *r, LLVMBasicBlockRef every,
+                           LLVMValueRef v[2]);
+
 /* LLVM's masked accesses of a vector at a pointer. */
 LLVMValueRef kj_masked_load(kj_lower *lo, const kj_access *a, LLVMTypeRef type, LLVMValueRef at,
                             LLVMValueRef mask);
@@ -60,14 +74,20 @@ void kj_store_unit(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj
 void kj_prefetch(kj_lower *lo, LLVMValueRef at, int bytes, unsigned keep);
 /* Fetches the row that is so many elements behind it into the second cache, if it is in memory. */
 void kj_fetch_row(kj_lower *lo, const kj_access *a, int row, LLVMValueRef by);
+/* A mask of lanes as the bits of an i64. */
+LLVMValueRef kj_mask_bits(kj_lower *lo, LLVMValueRef mask, int lanes);
+
+/* ---- apart.c ---- */
+
+/* The vector at addresses of its own each, of the lanes in `mask`; zeros for the others. */
+LLVMValueRef kj_gather(kj_lower *lo, LLVMTypeRef type, LLVMValueRef at, LLVMValueRef mask,
+                       int align);
 /* Of one whose lanes are anywhere. */
 LLVMValueRef kj_load_apart(kj_lower *lo, const kj_access *a, int row, kj_mask m);
 void kj_store_apart(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj_mask m);
 /* kj_store_group, where masks of bytes are dear only of rows that are not full. */
 void kj_store_group_row(kj_lower *lo, const kj_access *a, int row, const LLVMValueRef *parts,
                         kj_mask m);
-/* A mask of lanes as the bits of an i64. */
-LLVMValueRef kj_mask_bits(kj_lower *lo, LLVMValueRef mask, int lanes);
 
 /* ---- own.c ---- */
 

@@ -4,7 +4,7 @@
 
 #include "sema/body/body.h"
 
-static int count_params(const kj_item *fn)
+int kj_count_params(const kj_item *fn)
 {
     int n = 0;
     for (const kj_param_decl *p = fn->params; p; p = p->next)
@@ -39,7 +39,7 @@ static kj_operand wrong_number(kj_sema *s, const kj_expr *call, const kj_item *f
     int least = 0;
     for (const kj_param_decl *p = fn->params; p; p = p->next)
         least += !p->init;
-    return kj_arity_error(s, call, fn->name, signature(s, fn), least, count_params(fn));
+    return kj_arity_error(s, call, fn->name, signature(s, fn), least, kj_count_params(fn));
 }
 
 static void unknown_name(kj_sema *s, const kj_expr *arg, const kj_item *fn)
@@ -57,7 +57,7 @@ static void unknown_name(kj_sema *s, const kj_expr *arg, const kj_item *fn)
 
 bool kj_match_arguments(kj_sema *s, const kj_expr *call, const kj_item *fn, int *place)
 {
-    int n = count_params(fn), nth = 0;
+    int n = kj_count_params(fn), nth = 0;
     const kj_expr *named = NULL;
     bool *given = KJ_NEW_ARRAY(s->arena, bool, (size_t)n + 1);
     for (const kj_expr *arg = call->u.call.args; arg; arg = arg->next, nth++) {

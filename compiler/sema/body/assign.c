@@ -123,77 +123,10 @@ void kj_let_stmt(kj_sema *s, const kj_stmt *st)
 
 /* ---- Assignments ---- */
 
-static void refuse_target(kj_sema *s, const kj_expr *target, const kj_symbol *sym)
-{
-    const char *name = sym->name;
-    if (sym->kind != KJ_SYM_VALUE && sym->kind != KJ_SYM_CONST) {
-        kj_sema_error(s, target->span, KJ_RULE_NOT_ASSIGNABLE, "'%s' is not a variable", name);
-        return;
-    }
-    if (sym->value.kind == KJ_V_ARRAY) {
-        kj_message *m = kj_sema_error(s, target->span, KJ_RULE_NOT_ASSIGNABLE,
-                                      "'%s' is an array, and arrays are not assigned", name);
-        kj_hint(s->diag, m, "an element is: %s[i] = ..., and all of them: %s[:] = ...", name, name);
-        return;
-    }
-    kj_role role = sym->kind == KJ_SYM_CONST ? KJ_ROLE_CONST : sym->role;
-    kj_message *m = kj_sema_error(s, target->span, KJ_RULE_NOT_ASSIGNABLE,
-                                  "'%s' is %s and cannot be assigned", name, kj_role_text(role));
-    if (role == KJ_ROLE_LET)
-        kj_hint_var(s, m, sym->span);
-    else if (role == KJ_ROLE_PARAM) /* a const one */
-        kj_hint(s->diag, m, "copy it: var v = %s", name);
-    if (sym->span.end)
-        kj_note(s->diag, m, sym->span, "declared here");
-}
-
-/* The symbol of a `var`, or NULL after an error. */
-static kj_symbol *variable(kj_sema *s, const kj_expr *target)
-{
-    kj_symbol *sym = kj_scope_find(s->scope, target->u.name);
-    if (!sym) {
-        kj_undeclared_target(s, target->u.name, target->span);
-        return NULL;
-    }
-    if (sym->kind == KJ_SYM_VALUE && sym->value.kind == KJ_V_ERROR)
-        return NULL;
-    if (sym->kind == KJ_SYM_VALUE && sym->role == KJ_ROLE_VAR)
-        return sym;
-    refuse_target(s, target, sym);
-    return NULL;
-}
-
-/* value -> the variables behind `to`, after conversion; parts of tuples first all evaluated by
- * the caller. */
-static void assign_value(kj_sema *s, const kj_operand *to, kj_operand v, const char *what)
-{
-    kj_open_given(s, to, &v);
-    if (to->kind == KJ_V_SCALAR) {
-        kj_texpr *e = kj_coerce(s, v, to->u.scalar.e->type, what);
-        if (e)
-            kj_emit_assign(s, to->u.scalar.e->u.var, e, v.span);
-        return;
-    }
-    if (to->kind != KJ_V_TUPLE || v.kind == KJ_V_ERROR)
-        return;
-    if (to->u.tuple.of) {
-        v = kj_coerce_aggregate(s, v, to->u.tuple.of, what);
-        if (v.kind == KJ_V_ERROR)
-            return;
-    }
-    if (v.kind != KJ_V_TUPLE || v.u.tuple.n != to->u.tuple.n) {
-        kj_sema_error(s, v.span, KJ_RULE_TUPLE_ARITY, "%s is %s, not %s", what, kj_describe(s, to),
-                      kj_describe(s, &v));
-        return;
-    }
-    for (int i = 0; i < v.u.tuple.n; i++)
-        assign_value(s, &to->u.tuple.items[i], v.u.tuple.items[i], what);
-}
-
 static void assign_variable(kj_sema *s, const kj_symbol *sym, kj_operand v)
 {
     const kj_message *before = s->diag->last;
-    assign_value(s, &sym->value, v, kj_arena_printf(s->diag->arena, "'%s'", sym->name));
+    kj_assign_value(s, &sym->value, v, kj_arena_printf(s->diag->arena, "'%s'", sym->name));
     kj_message *refused = s->diag->last;
     if (refused != before && !refused->note)
         kj_note_open(s, refused, &sym->value);
@@ -202,20 +135,7 @@ static void assign_variable(kj_sema *s, const kj_symbol *sym, kj_operand v)
                 kj_describe(s, &sym->value));
 }
 
-/* ---- Parts and elements ---- */
-
-/* What is assigned: an element of an array, or variables; of n alike the one whose number is
- * `chosen`. */
-typedef struct place {
-    kj_operand *at;
-    int n;
-    kj_texpr *chosen; /* NULL: n is 1 */
-} place;
-
-static bool is_element(const place *p)
-{
-    return p->at->kind == KJ_V_PLACE;
-}
+/* ---- Where ---- */
 
 /* The name that a[i].x and v.y begin with, or NULL. */
 static const kj_expr *root_name(const kj_expr *target)
@@ -226,7 +146,7 @@ static const kj_expr *root_name(const kj_expr *target)
 }
 
 /* v.x of a variable. */
-static bool field_place(kj_sema *s, const kj_expr *target, place *p)
+static bool field_place(kj_sema *s, const kj_expr *target, kj_assigned *p)
 {
     const kj_aggregate *of = p->at->kind == KJ_V_TUPLE ? p->at->u.tuple.of : NULL;
     if (!of || kj_is_fixed(of)) {
@@ -241,7 +161,7 @@ static bool field_place(kj_sema *s, const kj_expr *target, place *p)
 }
 
 /* v[i] of a variable: where i is known to the thread only, one of all parts. */
-static bool part_place(kj_sema *s, const kj_expr *target, place *p)
+static bool part_place(kj_sema *s, const kj_expr *target, kj_assigned *p)
 {
     if (kj_is_complex(p->at)) {
         kj_sema_error(s, target->span, KJ_RULE_NOT_ASSIGNABLE, "this cannot be assigned");
@@ -267,28 +187,28 @@ static bool part_place(kj_sema *s, const kj_expr *target, place *p)
     if (p->chosen)
         i = kj_i64_add(s, kj_i64_mul(s, p->chosen, kj_te_i64(s, parts, target->span), target->span),
                        i, target->span);
-    *p = (place){all, p->n * parts, kj_hold(s, i, "index")};
+    *p = (kj_assigned){all, p->n * parts, kj_hold(s, i, "index")};
     return true;
 }
 
 /* What v.x[i].y means of the variable v. */
-static bool variable_place(kj_sema *s, const kj_expr *target, const kj_operand *v, place *p)
+static bool variable_place(kj_sema *s, const kj_expr *target, const kj_operand *v, kj_assigned *p)
 {
     if (target->kind == KJ_E_MEMBER)
         return variable_place(s, target->u.member.base, v, p) && field_place(s, target, p);
     if (target->kind == KJ_E_INDEX)
         return variable_place(s, target->u.index.base, v, p) && part_place(s, target, p);
-    *p = (place){KJ_NEW(s->arena, kj_operand), 1, NULL};
+    *p = (kj_assigned){KJ_NEW(s->arena, kj_operand), 1, NULL};
     *p->at = *v;
     return true;
 }
 
 /* Something that is in memory and may be written? */
-static bool is_place(kj_sema *s, const kj_expr *target, const place *p)
+static bool is_place(kj_sema *s, const kj_expr *target, const kj_assigned *p)
 {
-    if (is_element(p) || p->at->kind == KJ_V_ARRAY) {
+    if (kj_is_element(p) || p->at->kind == KJ_V_ARRAY) {
         const kj_expr *root = root_name(target);
-        return kj_writable(s, is_element(p) ? p->at->u.place.array : p->at->u.array,
+        return kj_writable(s, kj_is_element(p) ? p->at->u.place.array : p->at->u.array,
                            root ? root : target, target->span);
     }
     if (p->at->kind == KJ_V_ERROR)
@@ -300,13 +220,13 @@ static bool is_place(kj_sema *s, const kj_expr *target, const place *p)
     return false;
 }
 
-static bool find_place(kj_sema *s, const kj_expr *target, place *p)
+static bool find_assigned(kj_sema *s, const kj_expr *target, kj_assigned *p)
 {
     const kj_expr *root = root_name(target);
     const kj_symbol *sym = root ? kj_scope_find(s->scope, root->u.name) : NULL;
     if (sym && sym->kind == KJ_SYM_VALUE && kj_is_aggregate(&sym->value))
-        return variable(s, root) && variable_place(s, target, &sym->value, p);
-    *p = (place){KJ_NEW(s->arena, kj_operand), 1, NULL};
+        return kj_variable_named(s, root) && variable_place(s, target, &sym->value, p);
+    *p = (kj_assigned){KJ_NEW(s->arena, kj_operand), 1, NULL};
     if (target->kind == KJ_E_MEMBER) {
         *p->at = kj_place_expr(s, target);
         return is_place(s, target, p);
@@ -326,111 +246,7 @@ static bool find_place(kj_sema *s, const kj_expr *target, place *p)
     return p->at->kind != KJ_V_ERROR && is_place(s, target, p);
 }
 
-static kj_operand read_place(kj_sema *s, const place *p, kj_span span)
-{
-    if (p->chosen)
-        return kj_choose_part(s, p->at, p->n, p->chosen, span);
-    return kj_place_value(s, *p->at);
-}
-
-/* The value where k is the number that was chosen. */
-static void assign_where(kj_sema *s, kj_texpr *chosen, int k, const kj_operand *to,
-                         const kj_operand *v)
-{
-    for (int i = 0; to->kind == KJ_V_TUPLE && i < to->u.tuple.n; i++)
-        assign_where(s, chosen, k, &to->u.tuple.items[i], &v->u.tuple.items[i]);
-    if (to->kind != KJ_V_SCALAR)
-        return;
-    kj_texpr *old = to->u.scalar.e;
-    kj_texpr *test = kj_te_binary(s, KJ_OP_EQ, chosen, kj_te_i64(s, k, v->span), v->span);
-    kj_emit_assign(s, old->u.var, kj_te_select(s, test, v->u.scalar.e, old, v->span), v->span);
-}
-
-static kj_operand as_type(kj_sema *s, kj_operand v, const kj_aggregate *of, kj_dtype type,
-                          const char *what)
-{
-    return of ? kj_coerce_aggregate(s, v, of, what) : kj_scalar(kj_coerce(s, v, type, what));
-}
-
-static void assign_chosen(kj_sema *s, const place *p, kj_operand v, const char *what)
-{
-    v = as_type(s, v, kj_is_aggregate(p->at) ? p->at->u.tuple.of : NULL, kj_type_of(p->at), what);
-    if (v.kind == KJ_V_ERROR)
-        return;
-    v = kj_hold_value(s, v, "value");
-    for (int k = 0; k < p->n; k++)
-        assign_where(s, p->chosen, k, &p->at[k], &v);
-}
-
-static void store(kj_sema *s, const place *p, kj_operand v, kj_span span)
-{
-    if (!is_element(p)) {
-        if (p->chosen)
-            assign_chosen(s, p, v, "this part");
-        else
-            assign_value(s, p->at, v, "this");
-        return;
-    }
-    kj_tarray *a = p->at->u.place.array;
-    const char *what = kj_arena_printf(s->diag->arena, "an element of '%s'", a->name);
-    v = as_type(s, v, a->of, a->elem, what);
-    if (v.kind != KJ_V_ERROR)
-        kj_store_element(s, a, p->at->u.place.index, v, span);
-}
-
-static kj_dtype scalar_type(const place *p)
-{
-    return is_element(p) ? p->at->u.place.array->elem : kj_type_of(p->at);
-}
-
-/* What was evaluated before other statements stays as it was then. */
-static void spill_place(kj_sema *s, place *p, kj_tstmt ***at)
-{
-    for (int i = 0; is_element(p) && i < p->at->u.place.array->ndim; i++) {
-        kj_operand index = kj_scalar(p->at->u.place.index[i]);
-        kj_spill(s, &index, at);
-        p->at->u.place.index[i] = index.u.scalar.e;
-    }
-}
-
-/* May the indices come to something else behind the value than in front of it, or change it? */
-static bool meets_effects(kj_sema *s, const place *p, const kj_operand *v)
-{
-    bool effect = kj_operand_has_effect(s, v), stable = true;
-    for (int i = 0; is_element(p) && i < p->at->u.place.array->ndim; i++) {
-        const kj_texpr *index = p->at->u.place.index[i];
-        effect |= kj_has_effect(index);
-        stable = stable && kj_is_stable(index);
-    }
-    return effect && !stable;
-}
-
-/* The statements from `before` up to `between` go behind those that follow. */
-static void swap_behind(kj_sema *s, kj_tstmt **before, kj_tstmt **between)
-{
-    kj_tstmt **end = s->sink->tail, *first = *before;
-    if (end == between || before == between)
-        return;
-    *before = *between;
-    *end = first;
-    *between = NULL;
-    s->sink->tail = between;
-}
-
-/* The statements that the target needed, from `before` up to `between`, go behind those of the value,
- * which is computed first. */
-static void put_behind(kj_sema *s, const place *p, kj_operand *v, kj_tstmt **before,
-                       kj_tstmt **between)
-{
-    kj_tstmt **end = s->sink->tail;
-    if (before == between) {
-        if (meets_effects(s, p, v))
-            kj_spill(s, v, &end);
-        return;
-    }
-    swap_behind(s, before, between);
-    kj_spill(s, v, end == between ? &before : &end);
-}
+/* ---- Statements ---- */
 
 /* a[i, :] = v */
 static void assign_view(kj_sema *s, const kj_stmt *st, kj_tarray *target, kj_tstmt **before)
@@ -439,31 +255,20 @@ static void assign_view(kj_sema *s, const kj_stmt *st, kj_tarray *target, kj_tst
     kj_tstmt **between = s->sink->tail;
     kj_each_open(s, &each, st->u.assign.value, target->elem);
     if (!st->u.assign.augmented)
-        swap_behind(s, before, between);
+        kj_swap_behind(s, before, between);
     kj_assign_row(s, &each, st, target);
 }
 
-/* Does the target do something before it is known what is assigned? Its statements are those from `before`. */
-static bool has_effects(const place *p, const kj_tstmt *before)
-{
-    bool effects = false;
-    for (const kj_tstmt *st = before; st; st = st->next)
-        effects |= st->kind != KJ_TS_DECL || (st->u.decl.init && kj_has_effect(st->u.decl.init));
-    for (int i = 0; i < p->at->u.place.array->ndim; i++)
-        effects |= kj_has_effect(p->at->u.place.index[i]);
-    return effects;
-}
-
 /* The value; true: an element, unread, that is copied to the target's place. */
-static bool value_or_element(kj_sema *s, const kj_stmt *st, const place *p, const kj_tstmt *before,
-                             kj_operand *v)
+static bool value_or_element(kj_sema *s, const kj_stmt *st, const kj_assigned *p,
+                             const kj_tstmt *before, kj_operand *v)
 {
     const kj_expr *e = st->u.assign.value;
-    const kj_aggregate *of = p && is_element(p) ? p->at->u.place.array->of : NULL;
+    const kj_aggregate *of = p && kj_is_element(p) ? p->at->u.place.array->of : NULL;
     bool copied = kj_is_copied(of) && !st->u.assign.augmented &&
-                  (e->kind == KJ_E_INDEX || e->kind == KJ_E_MEMBER) && !has_effects(p, before);
+                  (e->kind == KJ_E_INDEX || e->kind == KJ_E_MEMBER) && !kj_assigned_acts(p, before);
     if (!copied) {
-        *v = kj_expr_value(s, e, p ? scalar_type(p) : KJ_VOID);
+        *v = kj_expr_value(s, e, p ? kj_assigned_type(p) : KJ_VOID);
         return false;
     }
     *v = kj_place_expr(s, e);
@@ -477,42 +282,35 @@ static bool value_or_element(kj_sema *s, const kj_stmt *st, const place *p, cons
     return true;
 }
 
-static void copy_element(kj_sema *s, const place *p, const kj_operand *from, kj_span span)
-{
-    for (int i = 0; i < p->at->u.place.array->ndim; i++)
-        p->at->u.place.index[i] = kj_hold(s, p->at->u.place.index[i], "index");
-    kj_copy_element(s, p->at, from, span);
-}
-
 /* a[i] = v, a[i].x op= v and the like */
 static void assign_part(kj_sema *s, const kj_stmt *st, const kj_expr *target)
 {
-    place p;
+    kj_assigned p;
     kj_operand old = {.kind = KJ_V_ERROR}, v;
     kj_tstmt **before = s->sink->tail;
-    bool ok = find_place(s, target, &p);
+    bool ok = find_assigned(s, target, &p);
     if (ok && p.at->kind == KJ_V_ARRAY) {
         assign_view(s, st, p.at->u.array, before);
         return;
     }
     if (ok && st->u.assign.augmented) {
-        for (int i = 0; is_element(&p) && i < p.at->u.place.array->ndim; i++)
+        for (int i = 0; kj_is_element(&p) && i < p.at->u.place.array->ndim; i++)
             p.at->u.place.index[i] = kj_hold(s, p.at->u.place.index[i], "index");
-        old = read_place(s, &p, target->span);
+        old = kj_read_assigned(s, &p, target->span);
     }
     kj_tstmt **at = s->sink->tail;
     bool copied = value_or_element(s, st, ok ? &p : NULL, *before, &v);
     if (!ok)
         return;
     if (copied) {
-        put_behind(s, &p, &v, before, at);
-        copy_element(s, &p, &v, st->span);
+        kj_put_behind(s, &p, &v, before, at);
+        kj_copy_assigned(s, &p, &v, st->span);
         return;
     }
     if (!st->u.assign.augmented) {
-        put_behind(s, &p, &v, before, at);
+        kj_put_behind(s, &p, &v, before, at);
     } else if (kj_could_see(s, at, &v)) {
-        spill_place(s, &p, &at);
+        kj_spill_assigned(s, &p, &at);
         kj_spill(s, &old, &at);
     }
     if (st->u.assign.augmented) {
@@ -523,12 +321,12 @@ static void assign_part(kj_sema *s, const kj_stmt *st, const kj_expr *target)
         kj_tstmt **end = s->sink->tail;
         kj_spill(s, &v, &end);
     }
-    store(s, &p, v, st->span);
+    kj_store_assigned(s, &p, v, st->span);
 }
 
 static void assign_name(kj_sema *s, const kj_stmt *st, const kj_expr *target)
 {
-    kj_symbol *sym = variable(s, target);
+    kj_symbol *sym = kj_variable_named(s, target);
     kj_dtype want = sym ? kj_type_of(&sym->value) : KJ_VOID;
     kj_operand old = sym ? kj_symbol_value(s, sym, target->span) : kj_no_value(target->span);
     kj_tstmt **at = s->sink->tail;
@@ -550,23 +348,23 @@ static void assign_name(kj_sema *s, const kj_stmt *st, const kj_expr *target)
 
 static void assign_one(kj_sema *s, const kj_expr *target, kj_operand v, kj_span span)
 {
-    place p;
+    kj_assigned p;
     kj_symbol *sym;
     switch (target->kind) {
     case KJ_E_NAME:
-        sym = variable(s, target);
+        sym = kj_variable_named(s, target);
         if (sym)
             assign_variable(s, sym, v);
         break;
     case KJ_E_INDEX:
     case KJ_E_MEMBER:
-        if (!find_place(s, target, &p))
+        if (!find_assigned(s, target, &p))
             break;
         if (p.at->kind == KJ_V_ARRAY)
             kj_sema_error(s, target->span, KJ_RULE_NOT_ASSIGNABLE,
                           "a view is assigned by a statement of its own");
         else
-            store(s, &p, v, span);
+            kj_store_assigned(s, &p, v, span);
         break;
     default:
         kj_sema_error(s, target->span, KJ_RULE_NOT_ASSIGNABLE, "this cannot be assigned");

@@ -128,6 +128,7 @@ kj_operand kj_cache_call(kj_sema *s, const kj_expr *e, kj_builtin id);
 
 /* ---- argument.c ---- */
 
+int kj_count_params(const kj_item *fn);
 /* Which parameter each argument of the call is for, in the order they are written in; false after an
  * error. */
 bool kj_match_arguments(kj_sema *s, const kj_expr *call, const kj_item *fn, int *place);
@@ -135,6 +136,34 @@ bool kj_match_arguments(kj_sema *s, const kj_expr *call, const kj_item *fn, int 
  * reported. */
 void kj_check_default_place(kj_sema *s, const kj_item *fn, const kj_param_decl *p);
 void kj_check_default(kj_sema *s, const kj_param_decl *p, const kj_type *type, kj_operand v);
+
+/* ---- instance.c ---- */
+
+/* A function as one call has it. */
+typedef struct kj_instance {
+    const kj_item *item;
+    const kj_expr *call; /* NULL: none yet */
+    kj_dtype *generics;
+    const kj_param_decl **from; /* the parameter that decided a generic */
+    bool *exact;                /* it did so as an array's element type */
+    bool *literal;              /* only literals spoke of it */
+    kj_scope *scope;            /* generics, then parameters */
+    kj_type *types;             /* of the parameters */
+} kj_instance;
+
+int kj_count_generics(const kj_item *item);
+/* Generics known by nothing yet. */
+void kj_open_generics(kj_sema *s, kj_instance *in);
+/* What the arguments, one a parameter, say of them; false after an error. */
+bool kj_infer(kj_sema *s, kj_instance *in, const kj_operand *v, const kj_expr *e);
+/* "T = f32, U = i32"; NULL without generics. */
+const char *kj_bindings_text(kj_sema *s, const kj_instance *in);
+/* The scope of generics and parameters, and the parameters' types in it; false after an error. */
+bool kj_open_instance(kj_sema *s, kj_instance *in);
+/* What the arguments, one a parameter, make of an item's generics; and the parameters' types.
+ * False after an error. */
+bool kj_infer_call(kj_sema *s, const kj_item *item, const kj_operand *v, const kj_expr *e,
+                   kj_dtype *generics, kj_type **types);
 
 /* ---- call.c ---- */
 
@@ -144,10 +173,6 @@ kj_operand kj_fn_call(kj_sema *s, const kj_expr *e, const kj_symbol *fn);
 bool kj_checked_alone(const kj_sema *s);
 /* Walks a function's body once with made-up arguments; generics as given. */
 void kj_fn_check(kj_sema *s, const kj_symbol *fn, const kj_dtype *generics);
-/* What the arguments, one a parameter, make of an item's generics; and the parameters' types.
- * False after an error. */
-bool kj_infer_call(kj_sema *s, const kj_item *item, const kj_operand *v, const kj_expr *e,
-                   kj_dtype *generics, kj_type **types);
 
 /* ---- builtin.c ---- */
 
@@ -197,6 +222,39 @@ bool kj_loop_attrs(kj_sema *s, const kj_stmt *st); /* has it @unroll? */
 /* ---- for.c ---- */
 
 void kj_for_stmt(kj_sema *s, const kj_stmt *st);
+
+/* ---- assigned.c ---- */
+
+/* What is assigned: an element of an array, or variables; of n alike the one whose number is
+ * `chosen`. */
+typedef struct kj_assigned {
+    kj_operand *at;
+    int n;
+    kj_texpr *chosen; /* NULL: n is 1 */
+} kj_assigned;
+
+bool kj_is_element(const kj_assigned *p);
+/* The type of one scalar; KJ_VOID where it has several. */
+kj_dtype kj_assigned_type(const kj_assigned *p);
+/* The symbol of a `var`, or NULL after an error. */
+kj_symbol *kj_variable_named(kj_sema *s, const kj_expr *target);
+kj_operand kj_read_assigned(kj_sema *s, const kj_assigned *p, kj_span span);
+void kj_store_assigned(kj_sema *s, const kj_assigned *p, kj_operand v, kj_span span);
+/* value -> the variables behind `to`, after conversion; parts of tuples first all evaluated by
+ * the caller. */
+void kj_assign_value(kj_sema *s, const kj_operand *to, kj_operand v, const char *what);
+/* Does the target do something before it is known what is assigned? Its statements are those from `before`. */
+bool kj_assigned_acts(const kj_assigned *p, const kj_tstmt *before);
+/* What was evaluated before other statements stays as it was then. */
+void kj_spill_assigned(kj_sema *s, kj_assigned *p, kj_tstmt ***at);
+/* The statements from `before` up to `between` go behind those that follow. */
+void kj_swap_behind(kj_sema *s, kj_tstmt **before, kj_tstmt **between);
+/* The statements that the target needed, from `before` up to `between`, go behind those of the value,
+ * which is computed first. */
+void kj_put_behind(kj_sema *s, const kj_assigned *p, kj_operand *v, kj_tstmt **before,
+                   kj_tstmt **between);
+/* An element that is unread, to the target's place. */
+void kj_copy_assigned(kj_sema *s, const kj_assigned *p, const kj_operand *from, kj_span span);
 
 /* ---- assign.c ---- */
 

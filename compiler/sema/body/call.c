@@ -9,195 +9,6 @@
 
 enum { CALL_NODES = 8 }; /* what an empty call counts, for the limit on a kernel's size */
 
-typedef struct instance {
-    const kj_item *item;
-    const kj_expr *call; /* NULL: none yet */
-    kj_dtype *generics;
-    const kj_param_decl **from; /* the parameter that decided a generic */
-    bool *exact;                /* it did so as an array's element type */
-    bool *literal;              /* only literals spoke of it */
-    kj_scope *scope;            /* generics, then parameters */
-    kj_type *types;             /* of the parameters */
-} instance;
-
-static int count_params(const kj_item *item)
-{
-    int n = 0;
-    for (const kj_param_decl *p = item->params; p; p = p->next)
-        n++;
-    return n;
-}
-
-static int count_generics(const kj_item *item)
-{
-    int n = 0;
-    for (const kj_generic *g = item->generics; g; g = g->next)
-        n++;
-    return n;
-}
-
-/* ---- Generics ---- */
-
-static int generic_index(const kj_item *item, const char *name)
-{
-    int i = 0;
-    for (const kj_generic *g = item->generics; g; g = g->next, i++)
-        if (g->name == name)
-            return i;
-    return -1;
-}
-
-/* A type as it is declared for parameter p, or a part of it, and what is given for it. */
-typedef struct given {
-    const kj_param_decl *p;
-    const kj_type_ref *type;
-    const kj_operand *v;
-} given;
-
-typedef bool given_fn(kj_sema *s, instance *in, given g, bool arrays);
-
-/* Asks of each type in one that may be a tuple. */
-static bool each_type(kj_sema *s, instance *in, given g, bool arrays, given_fn *ask)
-{
-    if (!g.type || g.type->name)
-        return !g.type || ask(s, in, g, arrays);
-    const kj_operand *v = g.v;
-    int i = 0;
-    bool tuple = v->kind == KJ_V_TUPLE && !v->u.tuple.of;
-    for (const kj_type_ref *t = g.type->parts; t && tuple && i < v->u.tuple.n; t = t->next, i++)
-        if (!each_type(s, in, (given){g.p, t, &v->u.tuple.items[i]}, arrays, ask))
-            return false;
-    return true;
-}
-
-/* Takes what an array (arrays) or a typed scalar says about a generic. False after an error. */
-static bool learn(kj_sema *s, instance *in, given what, bool arrays)
-{
-    const kj_operand *v = what.v;
-    int g = generic_index(in->item, what.type->name);
-    kj_dtype own = v->kind == KJ_V_ARRAY ? v->u.array->elem : kj_type_of(v);
-    if (g < 0 || own == KJ_VOID || (v->kind == KJ_V_ARRAY) != arrays ||
-        (what.type->ndim > 0) != arrays)
-        return true;
-    kj_dtype old = in->generics[g];
-    if (old == KJ_VOID || old == own) {
-        in->generics[g] = own;
-        in->exact[g] = in->from[g] ? in->exact[g] : arrays;
-        in->from[g] = in->from[g] ? in->from[g] : what.p;
-        return true;
-    }
-    if (!arrays && in->exact[g] && kj_converts(own, old))
-        return true;
-    if (!arrays && !in->exact[g] && kj_common_type(own, old) != KJ_VOID) {
-        in->generics[g] = kj_common_type(own, old);
-        return true;
-    }
-    bool part = what.type != what.p->type; /* a tuple's may stand elsewhere */
-    kj_message *m =
-        kj_sema_error(s, part ? in->call->span : v->span, KJ_RULE_GENERIC_CONFLICT,
-                      "%s is %s by '%s' and %s by '%s'", what.type->name, kj_sema_type_name(s, old),
-                      in->from[g]->name, kj_sema_type_name(s, own), what.p->name);
-    if (!arrays && !part)
-        kj_hint(s->diag, m, "write %s(%s)", kj_sema_type_name(s, old),
-                kj_source_text(s, v->span, "..."));
-    return false;
-}
-
-/* A generic that only literals speak of takes the type that holds them: f32 when one of them is a float,
- * complex when one of them is imaginary. */
-static bool learn_literal(kj_sema *s, instance *in, given what, bool arrays)
-{
-    const kj_operand *v = what.v;
-    int g = generic_index(in->item, what.type->name);
-    bool complex = kj_is_complex(v) && v->u.tuple.of == &kj_complex_literal;
-    (void)s;
-    (void)arrays;
-    if (g < 0 || what.type->ndim || (!kj_is_untyped(v) && !complex) || in->exact[g])
-        return true;
-    if (complex) {
-        in->generics[g] =
-            in->generics[g] == KJ_VOID ? KJ_C64 : kj_common_type(in->generics[g], KJ_C64);
-        return true;
-    }
-    kj_dtype own = kj_untyped_type(v), old = in->generics[g];
-    if (old == KJ_VOID || (kj_is_float(own) && kj_is_int(old)))
-        in->generics[g] = own;
-    else if (in->literal[g] && kj_is_int(own) && kj_is_int(old))
-        in->generics[g] = kj_wider_default(old, own);
-    in->literal[g] |= old == KJ_VOID;
-    return true;
-}
-
-/* The same of every argument. */
-static bool learn_all(kj_sema *s, instance *in, const kj_operand *v, bool arrays, given_fn *ask)
-{
-    int i = 0;
-    for (const kj_param_decl *p = in->item->params; p; p = p->next, i++)
-        if (!each_type(s, in, (given){p, p->type, &v[i]}, arrays, ask))
-            return false;
-    return true;
-}
-
-static bool check_bounds(kj_sema *s, const instance *in, const kj_expr *e)
-{
-    int i = 0;
-    for (const kj_generic *g = in->item->generics; g; g = g->next, i++) {
-        if (in->generics[i] == KJ_VOID) {
-            kj_message *m = kj_sema_error(s, e->span, KJ_RULE_GENERIC_UNKNOWN,
-                                          "no argument says what %s is", g->name);
-            kj_note(s->diag, m, g->span, "declared here");
-            return false;
-        }
-        if (!kj_type_in_bound(in->generics[i], g->bound)) {
-            kj_message *m = kj_sema_error(
-                s, e->span, KJ_RULE_GENERIC_BOUND, "%s would be %s, and '%s' takes %s types only",
-                g->name, kj_sema_type_name(s, in->generics[i]), in->item->name, g->bound);
-            kj_note(s->diag, m, g->bound_span, "declared here");
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool infer(kj_sema *s, instance *in, const kj_operand *v, const kj_expr *e)
-{
-    in->call = e;
-    if (!learn_all(s, in, v, true, learn) || !learn_all(s, in, v, false, learn))
-        return false;
-    learn_all(s, in, v, false, learn_literal);
-    return check_bounds(s, in, e);
-}
-
-static const char *bindings_text(kj_sema *s, const instance *in)
-{
-    const char *text = NULL;
-    int i = 0;
-    for (const kj_generic *g = in->item->generics; g; g = g->next, i++)
-        text = kj_arena_printf(s->diag->arena, "%s%s%s = %s", text ? text : "", text ? ", " : "",
-                               g->name, kj_sema_type_name(s, in->generics[i]));
-    return text;
-}
-
-/* The scope of generics and parameters, and the parameters' types in it; false after an error. */
-static bool open_instance(kj_sema *s, instance *in)
-{
-    int i = 0;
-    bool ok = true;
-    in->scope = kj_scope_new(s->arena, in->item->file->scope);
-    kj_scope *outer = s->scope;
-    s->scope = in->scope;
-    for (const kj_generic *g = in->item->generics; g; g = g->next, i++)
-        kj_declare(s, g->name, g->span, KJ_SYM_TYPE)->type = in->generics[i];
-    in->types = KJ_NEW_ARRAY(s->arena, kj_type, (size_t)count_params(in->item) + 1);
-    i = 0;
-    for (const kj_param_decl *p = in->item->params; p; p = p->next, i++) {
-        in->types[i] = kj_resolve_type(s, p->type);
-        ok = ok && in->types[i].kind != KJ_T_ERROR;
-    }
-    s->scope = outer;
-    return ok;
-}
-
 /* ---- Bodies ---- */
 
 static int count_returns(const kj_stmt *st)
@@ -311,14 +122,14 @@ static void walk_body(kj_sema *s, kj_frame *f)
 }
 
 /* Walks the body in the instance's scope; returns the call's value. */
-static kj_operand run_body(kj_sema *s, instance *in, int fn, kj_span call)
+static kj_operand run_body(kj_sema *s, kj_instance *in, int fn, kj_span call)
 {
     kj_frame f = {.up = s->frame,
                   .item = in->item,
                   .fn = fn,
                   .call = call,
                   .direct = is_direct(in->item),
-                  .bindings = bindings_text(s, in),
+                  .bindings = kj_bindings_text(s, in),
                   .value = {.kind = KJ_V_NONE}};
     kj_scope *scope = s->scope;
     const char *naming = s->naming;
@@ -350,7 +161,7 @@ static kj_operand run_body(kj_sema *s, instance *in, int fn, kj_span call)
 
 /* ---- Arguments ---- */
 
-static bool bind(kj_sema *s, instance *in, kj_operand *v)
+static bool bind(kj_sema *s, kj_instance *in, kj_operand *v)
 {
     int i = 0;
     bool ok = true;
@@ -436,7 +247,7 @@ static void keep_order(kj_sema *s, kj_operand *written, const int *place, int n)
  * after an error. */
 static kj_operand *arguments(kj_sema *s, const kj_expr *e, const kj_item *fn)
 {
-    int n = kj_count(e->u.call.args), nparams = count_params(fn), i = 0;
+    int n = kj_count(e->u.call.args), nparams = kj_count_params(fn), i = 0;
     kj_operand *written = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)n + 1);
     kj_operand *v = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)nparams + 1);
     int *place = KJ_NEW_ARRAY(s->arena, int, (size_t)n + 1);
@@ -462,31 +273,6 @@ static kj_operand *arguments(kj_sema *s, const kj_expr *e, const kj_item *fn)
             return NULL;
     }
     return v;
-}
-
-/* Generics known by nothing yet. */
-static void open_generics(kj_sema *s, instance *in)
-{
-    int n = count_generics(in->item);
-    in->generics = KJ_NEW_ARRAY(s->arena, kj_dtype, (size_t)n + 1);
-    in->from = KJ_NEW_ARRAY(s->arena, const kj_param_decl *, (size_t)n + 1);
-    in->exact = KJ_NEW_ARRAY(s->arena, bool, (size_t)n + 1);
-    in->literal = KJ_NEW_ARRAY(s->arena, bool, (size_t)n + 1);
-    for (int i = 0; i < n; i++)
-        in->generics[i] = KJ_VOID;
-}
-
-bool kj_infer_call(kj_sema *s, const kj_item *item, const kj_operand *v, const kj_expr *e,
-                   kj_dtype *generics, kj_type **types)
-{
-    instance in = {.item = item};
-    open_generics(s, &in);
-    if (!infer(s, &in, v, e) || !open_instance(s, &in))
-        return false;
-    for (int i = 0; i < count_generics(item); i++)
-        generics[i] = in.generics[i];
-    *types = in.types;
-    return true;
 }
 
 /* ---- Values that stand for any ---- */
@@ -531,7 +317,7 @@ bool kj_checked_alone(const kj_sema *s)
 }
 
 /* What a call gives that is not walked into. */
-static kj_operand any_result(kj_sema *s, const instance *in, kj_span call)
+static kj_operand any_result(kj_sema *s, const kj_instance *in, kj_span call)
 {
     kj_param_decl p = {.name = in->item->name, .span = call};
     kj_scope *outer = s->scope;
@@ -547,15 +333,15 @@ static kj_operand any_result(kj_sema *s, const instance *in, kj_span call)
 
 kj_operand kj_fn_call(kj_sema *s, const kj_expr *e, const kj_symbol *fn)
 {
-    instance in = {.item = fn->item};
+    kj_instance in = {.item = fn->item};
     kj_spend(s, CALL_NODES);
     kj_operand *v = recursive(s, fn->item, e) ? NULL : arguments(s, e, fn->item);
     if (s->broken[fn->index] || s->too_big)
         return kj_no_value(e->span);
-    open_generics(s, &in);
-    if (!v && count_generics(fn->item) > 0)
+    kj_open_generics(s, &in);
+    if (!v && kj_count_generics(fn->item) > 0)
         return kj_no_value(e->span);
-    if ((v && !infer(s, &in, v, e)) || !open_instance(s, &in))
+    if ((v && !kj_infer(s, &in, v, e)) || !kj_open_instance(s, &in))
         return kj_no_value(e->span);
     if (!v ||
         !bind(s, &in, v)) /* whatever variables turn out to be, a guess knows the result's type */
@@ -581,15 +367,17 @@ static bool ends_undeclared(const kj_item *item)
 void kj_fn_check(kj_sema *s, const kj_symbol *fn, const kj_dtype *generics)
 {
     const kj_item *item = fn->item;
-    instance in = {.item = item};
-    int n = count_generics(item), i = 0;
+    kj_instance in = {.item = item};
+    int n = kj_count_generics(item), i = 0;
     in.generics = KJ_NEW_ARRAY(s->arena, kj_dtype, (size_t)n + 1);
     for (int g = 0; g < n; g++)
         in.generics[g] = generics[g];
-    kj_frame f = {
-        .item = item, .fn = fn->index, .call = item->name_span, .bindings = bindings_text(s, &in)};
+    kj_frame f = {.item = item,
+                  .fn = fn->index,
+                  .call = item->name_span,
+                  .bindings = kj_bindings_text(s, &in)};
     s->frame = &f;
-    open_instance(s, &in);
+    kj_open_instance(s, &in);
     for (const kj_param_decl *p = item->params; p; p = p->next, i++) {
         if (p->is_const) {
             kj_message *m = kj_sema_error(s, p->span, KJ_RULE_CONST_PARAMETER,

@@ -130,6 +130,10 @@ static inline size_t kj_hash_of(uint64_t key)
     return (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 20);
 }
 
+/* ---- watch.c ---- */
+
+void kj_watch_listen(kj_host_watch *told); /* to what the code tells */
+
 /* ---- watch_memory.c ---- */
 
 /* The page of an address, with cells of scalars of at most 1 << bits bytes; NULL: no memory, the watch is lost. */
