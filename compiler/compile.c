@@ -10,6 +10,7 @@
 
 #include "analysis/limits.h"
 #include "base/guard.h"
+#include "describe.h"
 #include "lower/block/block.h"
 #include "sema/program.h"
 #include "target/target.h"
@@ -183,69 +184,6 @@ static void unit_open(unit *u, const char *name)
     u->lines = LLVMCreateDIBuilder(u->module);
 }
 
-/* ---- What a launch must know ---- */
-
-static void describe_params(kj_arena *arena, kj_kernel_info *info, const kj_tkernel *k)
-{
-    info->params = KJ_NEW_ARRAY(arena, kj_param_info, (size_t)k->nparams + 1);
-    info->nparams = k->nparams;
-    info->nslots = 1; /* the report */
-    for (int i = 0; i < k->nparams; i++) {
-        const kj_tarray *a = k->params[i].array;
-        if (a)
-            info->params[i] = (kj_param_info){.is_array = true,
-                                              .read = a->read,
-                                              .written = a->written,
-                                              .ndim = a->ndim,
-                                              .size = kj_elem_size(a),
-                                              .unit = kj_unit(a),
-                                              .tally = a->tally,
-                                              .elem = a->elem};
-        info->nslots += a ? 1 + 2 * a->ndim : 1;
-    }
-}
-
-static void describe_roots(kj_arena *arena, kj_kernel_info *info, const kj_program *program,
-                           const kj_tkernel *k)
-{
-    bool known = true;
-    info->filled = KJ_NEW_ARRAY(arena, const kj_const_array_info *, (size_t)k->nroots + 1);
-    for (int i = 0; i < k->nroots; i++) {
-        const kj_tarray *root = k->roots[i];
-        if (root->filled)
-            info->filled[info->nfilled++] = &program->filled[root->filled - 1];
-        if (root->space == KJ_SHARED && root->static_count == 0)
-            known = false;
-    }
-    info->shared = known ? kj_shared_bytes(info, NULL, NULL) : -1;
-}
-
-static const kj_kernel_info *describe(kj_arena *arena, const kj_program *program,
-                                      const kj_tkernel *k)
-{
-    kj_kernel_info *info = KJ_NEW(arena, kj_kernel_info);
-    *info = (kj_kernel_info){.name = k->name,
-                             .span = k->span,
-                             .sites = k->sites,
-                             .nsites = k->nsites,
-                             .prints = k->prints,
-                             .polls = k->polls,
-                             .conditions = k->requires != NULL,
-                             .limits = k->limits,
-                             .watched = k->checks & (unsigned)KJ_CHECKS_WATCHED,
-                             .launches = k->children != NULL,
-                             .grid_sync = k->grid_sync != NULL,
-                             .typed = k};
-    if (k->children)
-        info->launch = k->children->span;
-    if (k->grid_sync)
-        info->grid_sync_at = k->grid_sync->span;
-    memcpy(info->block, k->block, sizeof k->block);
-    describe_params(arena, info, k);
-    describe_roots(arena, info, program, k);
-    return info;
-}
-
 /* ---- AST -> typed AST ---- */
 
 /* Names the entries of the kernels that a kernel launches: kj_step$1, ... ; n are named already. */
@@ -257,7 +195,7 @@ static int name_children(kj_arena *arena, const kj_program *program, kj_code *ou
     int i = 0;
     for (const kj_child *c = out->kernel->typed->children; c; c = c->next)
         out->children[i++] =
-            (kj_code){.entry = c->entry, .kernel = describe(arena, program, c->kernel)};
+            (kj_code){.entry = c->entry, .kernel = kj_describe_kernel(arena, program, c->kernel)};
     return n;
 }
 
@@ -285,7 +223,7 @@ static bool specialise(kj_arena *arena, kj_diag *diag, const kj_program *program
     if (spec->checks & KJ_CHECK_BOUNDS)
         settle_checks(arena, typed, env, out);
     kj_find_tallies(arena, typed);
-    out->kernel = describe(arena, program, typed);
+    out->kernel = kj_describe_kernel(arena, program, typed);
     *children = name_children(arena, program, out, *children);
     return true;
 }

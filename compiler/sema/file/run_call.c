@@ -402,6 +402,46 @@ static void check_swap(kj_sema *s, const kj_expr *e)
                           "swap exchanges what two names stand for, and this is no name");
 }
 
+/* k.forall(n) without arguments, which launches nothing. */
+static void refuse_configuration(kj_sema *s, const kj_expr *e, const kj_kernel_decl *k)
+{
+    const kj_expr *callee = e->u.call.callee;
+    kj_message *m =
+        kj_sema_error(s, e->span, KJ_RULE_LAUNCH, "a launch configuration alone does nothing");
+    const char *of = kj_source_text(s, callee->span, "k.forall");
+    const kj_expr *first = e->u.call.args;
+    bool arguments = first && (kj_count(first) > 2 || kj_run_known(s, first).kind == KJ_R_ARRAY);
+    if (!arguments)
+        kj_hint(s->diag, m, "add the arguments: %s(%s)", kj_source_text(s, e->span, "k.forall(n)"),
+                kernel_signature(s, k));
+    else
+        kj_hint(s->diag, m, "how many threads there are stands by itself: %s(n)(%s)", of,
+                kernel_signature(s, k));
+}
+
+/* A call of what is no function of run blocks: its arguments are checked. */
+static void check_other(kj_sema *s, const kj_expr *e, const kj_symbol *sym)
+{
+    const kj_expr *callee = e->u.call.callee;
+    kj_message *m;
+    if (sym->kind == KJ_SYM_KERNEL) {
+        m = kj_sema_error(s, e->span, KJ_RULE_LAUNCH,
+                          "'%s' is a kernel: a launch needs a grid and a block", sym->name);
+        kj_hint(s->diag, m, "write %s[blocks, threads](...) or %s.forall(n)(...)", sym->name,
+                sym->name);
+    } else if (sym->kind == KJ_SYM_FN) {
+        kj_sema_run_function(s, e, sym);
+    } else if (sym->kind == KJ_SYM_TYPE) {
+        const kj_aggregate *of = kj_sema_aggregate(s, sym->type);
+        int n = kj_count(e->u.call.args);
+        bool record = sym->item && sym->item->kind == KJ_I_RECORD;
+        if (kj_type_is_one(s, sym, callee->span) && n != 1 && !(of && n == of->n) && !record)
+            kj_arity_error(s, e, sym->name, "(x)", 1, 1);
+    } else {
+        kj_sema_error(s, callee->span, KJ_RULE_CALL, "'%s' is not a function", sym->name);
+    }
+}
+
 void kj_sema_run_call(kj_sema *s, const kj_expr *e)
 {
     const kj_expr *callee = e->u.call.callee;
@@ -409,18 +449,7 @@ void kj_sema_run_call(kj_sema *s, const kj_expr *e)
     if (check_launch_call(s, e))
         return;
     if (k) {
-        kj_message *m =
-            kj_sema_error(s, e->span, KJ_RULE_LAUNCH, "a launch configuration alone does nothing");
-        const char *of = kj_source_text(s, callee->span, "k.forall");
-        const kj_expr *first = e->u.call.args;
-        bool arguments =
-            first && (kj_count(first) > 2 || kj_run_known(s, first).kind == KJ_R_ARRAY);
-        if (!arguments)
-            kj_hint(s->diag, m, "add the arguments: %s(%s)",
-                    kj_source_text(s, e->span, "k.forall(n)"), kernel_signature(s, k));
-        else
-            kj_hint(s->diag, m, "how many threads there are stands by itself: %s(n)(%s)", of,
-                    kernel_signature(s, k));
+        refuse_configuration(s, e, k);
         return;
     }
     bool of_file = kj_is_of_file(s->scope, callee);
@@ -452,21 +481,5 @@ void kj_sema_run_call(kj_sema *s, const kj_expr *e)
         kj_match_arguments(s, e, sym->item, place);
         return;
     }
-    kj_message *m;
-    if (sym->kind == KJ_SYM_KERNEL) {
-        m = kj_sema_error(s, e->span, KJ_RULE_LAUNCH,
-                          "'%s' is a kernel: a launch needs a grid and a block", sym->name);
-        kj_hint(s->diag, m, "write %s[blocks, threads](...) or %s.forall(n)(...)", sym->name,
-                sym->name);
-    } else if (sym->kind == KJ_SYM_FN) {
-        kj_sema_run_function(s, e, sym);
-    } else if (sym->kind == KJ_SYM_TYPE) {
-        const kj_aggregate *of = kj_sema_aggregate(s, sym->type);
-        int n = kj_count(e->u.call.args);
-        bool record = sym->item && sym->item->kind == KJ_I_RECORD;
-        if (kj_type_is_one(s, sym, callee->span) && n != 1 && !(of && n == of->n) && !record)
-            kj_arity_error(s, e, sym->name, "(x)", 1, 1);
-    } else {
-        kj_sema_error(s, callee->span, KJ_RULE_CALL, "'%s' is not a function", sym->name);
-    }
+    check_other(s, e, sym);
 }
