@@ -241,6 +241,10 @@ const char *kj_keyword_meant(kj_arena *arena, const kj_source *s, kj_span name);
  * type's. NULL: it is no cast (habit_expr.c). */
 const char *kj_cast_meant(kj_arena *arena, const kj_source *s, kj_span name, kj_span *all);
 
+/* Would an operator beside what stands there be within a `not` of it, or refuse one? Then it needs parentheses
+ * (habit_expr.c). */
+bool kj_not_is_joined(const kj_source *s, kj_span at);
+
 /* ---- walk.c ---- */
 
 /* The parts of an expression that are expressions, in their order. */

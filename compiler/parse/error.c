@@ -253,7 +253,9 @@ static void at_expression(const kj_mistake *x)
     } else if (kj_met(x, "if")) {
         kj_mistake_hint(x, m, "a conditional expression is written: a if test else b");
         kj_layout_skip_block(x->p);
-    } else if (kj_met(x, "|"))
+    } else if (kj_met(x, "not"))
+        kj_habit_not_operand(x->p, m, x->at);
+    else if (kj_met(x, "|"))
         kj_mistake_hint(x, m, "there are no closures: a function is declared at the top of a file");
     else if (kj_met(x, "const"))
         kj_mistake_hint(x, m, CONST_PLACE);
@@ -384,8 +386,8 @@ static void at_type(const kj_mistake *x)
         kj_fix(p->diag, m, x->at, "%s", kj_is_word(p->source->text[x->at.end]) ? " " : "");
         return;
     }
-    if (kj_is_shown(x->p->diag, m))
-        kj_habit_type(x->p, m, x->at);
+    if (kj_is_shown(x->p->diag, m) && !kj_habit_type(x->p, m, x->at) && kj_met(x, "in"))
+        kj_leave_qualifier(x, m, x->at);
 }
 
 /* use blur, use lib/blur.knl */
@@ -419,11 +421,12 @@ static bool unclosed_bracket(const kj_mistake *x)
     kj_message *m = kj_error(p->diag, x->at, KJ_RULE_SYNTAX, "missing '%c' before %s",
                              p->unclosed.kind == '(' ? ')' : ']', x->text);
     kj_note(p->diag, m, p->unclosed.span, "to close the '%c' opened here", p->unclosed.kind);
+    bool first = p->prev == KJ_TK_LPAREN || p->prev == KJ_TK_COMMA; /* f(var x: f32) */
     if (kj_met(x, "for"))
         kj_mistake_hint(x, m, NO_COMPREHENSIONS);
-    else
-        kj_fix(p->diag, m, (kj_span){p->prev_span.end, p->prev_span.end}, "%c",
-               p->unclosed.kind == '(' ? ')' : ']');
+    else if (!first || !kj_leave_qualifier(x, m, x->at))
+        kj_fix(p->diag, m, p->wrong_closer ? x->at : (kj_span){p->prev_span.end, p->prev_span.end},
+               "%c", p->unclosed.kind == '(' ? ')' : ']');
     return true;
 }
 

@@ -138,7 +138,7 @@ static bool computes_place(kj_parser *p, uint32_t begin, uint32_t end)
 bool kj_habit_declaration(kj_parser *p, kj_message *m, kj_span at)
 {
     const kj_source *s = p->source;
-    uint32_t begin = kj_skip_blanks(s, kj_line_start(s, at.begin)), shape_end = 0;
+    uint32_t begin = kj_skip_blanks(s, kj_statement_start(s, at.begin)), shape_end = 0;
     c_type t = read_type(p, begin);
     uint32_t name = kj_skip_blanks(s, t.end), end = kj_word_end(s, name),
              next = kj_skip_blanks(s, end);
@@ -146,13 +146,13 @@ bool kj_habit_declaration(kj_parser *p, kj_message *m, kj_span at)
         return false;
     const char *text = NULL, *what = kj_piece(p, name, end);
     const char *shape = t.name ? read_shape(p, next, &shape_end) : NULL;
-    bool ends = kj_code_end(s, next) <= next;
-    if (shape && kj_code_end(s, shape_end) <= shape_end) {
+    bool ends = kj_statement_end(s, next, false) <= next;
+    if (shape && kj_statement_end(s, shape_end, false) <= shape_end) {
         text = kj_arena_printf(p->arena, "let %s = %s.array(%s, %s)", what,
                                t.is_shared ? "shared" : "local", shape, t.name);
         end = shape_end;
     } else if (s->text[next] == '=' && s->text[next + 1] != '=') {
-        if (computes_place(p, next, kj_code_end(s, next)))
+        if (computes_place(p, next, kj_statement_end(s, next, false)))
             t.name = NULL;
         text = kj_arena_printf(p->arena, "%s %s%s%s", t.is_const ? "let" : "var", what,
                                t.name ? ": " : "", t.name ? t.name : "");
@@ -162,7 +162,7 @@ bool kj_habit_declaration(kj_parser *p, kj_message *m, kj_span at)
     }
     if (!text)
         return false;
-    uint32_t stop = kj_code_end(s, end);
+    uint32_t stop = kj_statement_end(s, end, false);
     bool one = !memchr(s->text + end, ';', stop - end) && !memchr(s->text + end, ',', stop - end);
     kj_hint(p->diag, m, "write %s%s", text,
             one && stop - end < 40 ? kj_piece(p, end, stop) : " = ...");
@@ -289,12 +289,41 @@ static const char *in_braces(kj_parser *p, uint32_t begin, uint32_t end)
     }
 }
 
+/* How many more braces are opened than closed from `at` to the end of the item, or of what is looked at. */
+static int braces_behind(const kj_source *s, uint32_t at)
+{
+    int depth = 0;
+    for (uint32_t begin = at; s->text[at] && at - begin < MOST_MENDED;) {
+        uint32_t next = kj_behind_text(s, at);
+        depth += next == at ? (s->text[at] == '{') - (s->text[at] == '}') : 0;
+        at = next > at ? next : at + 1;
+        if (s->text[at - 1] == '\n' && kj_is_word(s->text[at])) /* another item */
+            break;
+    }
+    return depth;
+}
+
+/* Where what the block has on the header's line ends. A } there is of what is around, where the item closes what it
+ * opened; behind a colon or `then` all statements are of the block, else the first, and in C what its `else` has. */
+static uint32_t block_end(const kj_parser *p, kj_span at)
+{
+    const kj_source *s = p->source;
+    if (braces_behind(s, at.end) + p->nbraces != 0)
+        return kj_code_end(s, at.end);
+    bool all = at.end > at.begin;
+    uint32_t end = kj_statement_end(s, at.end, all), next;
+    while (!all && s->text[end] == ';' &&
+           kj_is_word_at(s, next = kj_skip_blanks(s, end + 1), "else"))
+        end = kj_statement_end(s, next, false);
+    return end;
+}
+
 /* Braces around what is indented behind a header that ends at `at`, or around the rest of its line; the first alone
  * where there is the other. */
 void kj_habit_block(kj_parser *p, kj_message *m, kj_span at)
 {
     const kj_source *s = p->source;
-    uint32_t line = kj_line_start(s, at.begin), end = kj_code_end(s, at.end);
+    uint32_t line = kj_line_start(s, at.begin), end = block_end(p, at);
     uint32_t own = indentation(s, line);
     if (end > at.end) {
         uint32_t begin = kj_skip_blanks(s, at.end), last = end;
@@ -335,7 +364,7 @@ void kj_habit_block(kj_parser *p, kj_message *m, kj_span at)
 /* print x, assert c, "text": without parentheses. */
 void kj_habit_call(kj_parser *p, kj_message *m, kj_span at)
 {
-    uint32_t end = kj_code_end(p->source, at.begin);
+    uint32_t end = kj_statement_end(p->source, at.begin, false);
     kj_fix(p->diag, m, (kj_span){p->prev_span.end, end}, "(%s)", kj_piece(p, at.begin, end));
 }
 

@@ -90,6 +90,33 @@ static inline uint32_t kj_behind_text(const kj_source *s, uint32_t at)
     return at + (s->text[at] == '"');
 }
 
+/* Where the statement ends that goes on at `at`: before its comment, a ; or the } of a block around it, and blanks; or
+ * all of that block's on the line. */
+static inline uint32_t kj_statement_end(const kj_source *s, uint32_t at, bool all)
+{
+    uint32_t end = at;
+    for (int depth = 0; s->text[end] && !strchr("\n#", s->text[end]);) {
+        uint32_t next = kj_behind_text(s, end);
+        char c = s->text[end];
+        if (next == end && depth == 0 && (c == '}' || (c == ';' && !all)))
+            break;
+        if (next == end)
+            depth += (strchr("([{", c) != NULL) - (strchr(")]}", c) != NULL);
+        end = next > end ? next : end + 1;
+    }
+    while (end > at && strchr(" \t\r;", s->text[end - 1]))
+        end--;
+    return end;
+}
+
+/* Behind the line's start, a brace or a ; */
+static inline uint32_t kj_statement_start(const kj_source *s, uint32_t at)
+{
+    while (at > 0 && !strchr("\n{};", s->text[at - 1]))
+        at--;
+    return at;
+}
+
 /* Stands the name before this token in its item, in a block that is open still? There it may be declared. */
 bool kj_habit_is_known(const kj_parser *p, const char *name);
 /* Where C's type that begins at `at` ends; `at`: none does. */

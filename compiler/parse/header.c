@@ -26,8 +26,7 @@ static bool in_kernel_header(const kj_mistake *x)
 static void fix_comma(const kj_mistake *x, kj_message *m)
 {
     kj_fix(x->p->diag, m, (kj_span){x->p->prev_span.end, x->p->prev_span.end}, ",");
-    if (kj_before_colon(x))
-        kj_mistake_hint(x, m, "a comma stands between parameters");
+    kj_mistake_hint(x, m, "a comma stands between parameters");
 }
 
 static void hint_axes(const kj_mistake *x, kj_message *m)
@@ -81,6 +80,37 @@ static bool hint_tokens(const kj_mistake *x, kj_message *m)
     return text != NULL;
 }
 
+bool kj_leave_qualifier(const kj_mistake *x, kj_message *m, kj_span word)
+{
+    static const char *const words[] = {"mut", "mutable", "out",   "inout", "in",  "ref",
+                                        "var", "let",     "const", "own",   "move"};
+    kj_parser *p = x->p;
+    const char *name = kj_mistake_source(p, word);
+    uint32_t next = kj_skip_blanks(p->source, word.end);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strcmp(name, words[i]) != 0 || next == word.end)
+            continue;
+        kj_hint(p->diag, m, "leave '%s' out: %s", name,
+                p->first == KJ_TK_LET || p->first == KJ_TK_VAR
+                    ? "what is assigned again is declared with 'var'"
+                    : "arrays can be read and written as they are");
+        kj_fix(p->diag, m, (kj_span){word.begin, next}, "%s", "");
+        return true;
+    }
+    return false;
+}
+
+/* x: mut f32[], f(out x: f32[]) */
+static bool fix_qualifier(const kj_mistake *x, kj_message *m)
+{
+    const kj_parser *p = x->p;
+    bool type = p->before_prev == KJ_TK_COLON || p->before_prev == KJ_TK_ARROW;
+    bool name = p->before_prev == KJ_TK_LPAREN || p->before_prev == KJ_TK_COMMA;
+    return kj_met(x, "name") && p->prev == KJ_TK_NAME &&
+           (type || (name && kj_wants(x, ":") && kj_before_colon(x))) &&
+           kj_leave_qualifier(x, m, p->prev_span);
+}
+
 /* let mut i, a list without a comma, f32[][], => for -> */
 static void fix_tokens(const kj_mistake *x, kj_message *m)
 {
@@ -88,9 +118,10 @@ static void fix_tokens(const kj_mistake *x, kj_message *m)
     if (!kj_is_shown(p->diag, m))
         return;
     if (kj_wants(x, "=") && kj_met(x, "name") && p->prev == KJ_TK_NAME &&
+        (p->before_prev == KJ_TK_LET || p->before_prev == KJ_TK_VAR) &&
         strcmp(kj_mistake_source(x->p, p->prev_span), "mut") == 0)
         kj_fix(p->diag, m, (kj_span){p->before_prev_span.begin, p->prev_span.end}, "var");
-    else if (kj_wants(x, ",") && kj_wants(x, ")") && kj_met(x, "name"))
+    else if (kj_wants(x, ",") && kj_wants(x, ")") && kj_met(x, "name") && kj_before_colon(x))
         fix_comma(x, m);
     else if (kj_met(x, "[") && p->prev == KJ_TK_RBRACKET)
         hint_axes(x, m);
@@ -133,6 +164,8 @@ void kj_at_tokens(const kj_mistake *x)
         list = kj_arena_printf(arena, how, list, between, x->expected[i]);
     }
     kj_message *m = kj_expected(x, list);
+    if (fix_qualifier(x, m))
+        return;
     if (kj_wants(x, "in") && x->p->before_prev == KJ_TK_FOR &&
         kj_habit_for_open(x->p, m, x->p->prev_span.begin))
         return;

@@ -54,6 +54,8 @@ bool kj_has_brace(const kj_mistake *x);
 /* header.c: reports one where few tokens could come, by their names. */
 void kj_at_tokens(const kj_mistake *x);
 void kj_mistake_paths(const kj_mistake *x, kj_message *m); /* :: */
+/* A word before a parameter or its type that is none here is to be left out; false: it is another. */
+bool kj_leave_qualifier(const kj_mistake *x, kj_message *m, kj_span word);
 /* A colon where a block begins: Python's, or what other languages have for '->'. */
 void kj_at_colon(const kj_mistake *x);
 void kj_at_field_end(const kj_mistake *x);

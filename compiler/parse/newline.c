@@ -210,7 +210,8 @@ static void pop(kj_parser *p, char kind)
         p->unclosed = *innermost(p);
     if (found)
         p->nopen = i - 1;
-    else if (!in_braces(p))
+    p->wrong_closer = !found && !in_braces(p);
+    if (p->wrong_closer)
         p->unclosed = p->open[--p->nopen];
 }
 
@@ -546,7 +547,7 @@ int kj_layout_token(kj_parser *p, int token, kj_span *span)
         p->diag->muted = false;
     }
     p->held = 0;
-    p->unopened = false;
+    p->unopened = p->wrong_closer = false;
     p->unclosed.kind = 0; /* what it tells is told at its token */
     token = account(p, token, span);
     if (kj_layout_begins_statement(p)) {

@@ -348,8 +348,9 @@ static kj_message *behind_statement(const kj_mistake *x)
         kj_hint_keyword(x, m, p->prev_span, NULL, 0);
     if (!kj_is_shown(p->diag, m))
         return m;
-    if (p->prev == KJ_TK_NAME &&
-        (kj_line_begins(p, x->at, "print") || kj_line_begins(p, x->at, "assert")))
+    const char *before = kj_mistake_source(x->p, p->prev_span);
+    if (p->prev == KJ_TK_NAME && p->prev_span.begin == p->first_span.begin &&
+        (strcmp(before, "print") == 0 || strcmp(before, "assert") == 0))
         kj_habit_call(x->p, m, x->at);
     else if (kj_met(x, "name") || kj_met(x, "["))
         kj_habit_declaration(x->p, m, x->at);

@@ -53,6 +53,7 @@ typedef struct kj_parser {
     int nformats;
     kj_bracket unclosed; /* a ( or [ that this token shows to be unclosed; kind 0: none */
     bool unopened;       /* this token is a ) or ] for which none is open */
+    bool wrong_closer;   /* it takes the place of the other, which closes `unclosed` */
     bool supplying;      /* a missing } was reported */
     int unwritten;       /* tokens that a text of statements was given to begin with: run { */
     int misnamed[8];     /* keywords that were used as names, and reported: names from there on */
@@ -307,6 +308,7 @@ void kj_habit_element(kj_parser *p, kj_message *m, const kj_expr *call); /* m(0,
 void kj_habit_typed_names(kj_parser *p, kj_message *m, const kj_stmt *s); /* var a, b: i32 = 0, 1 */
 bool kj_habit_cast_words(kj_parser *p, kj_message *m);                    /* (unsigned char)x */
 void kj_habit_not(kj_parser *p, kj_message *m, kj_span at);               /* !a */
+void kj_habit_not_operand(kj_parser *p, kj_message *m, kj_span at);       /* a & not b */
 void kj_habit_step(kj_parser *p, kj_span at);                             /* i++, --i: an error */
 bool kj_habit_for(kj_parser *p, kj_message *m, kj_span at); /* for (int i = 0; ...); at: the ( */
 /* The same without parentheses, from `begin` on; false: it is none. True: nothing of its block is told. */
@@ -374,6 +376,7 @@ bool kj_stray_remark(kj_parser *p, kj_span span);    /* ! a comment, to the end 
 void kj_stray_cast(kj_parser *p, kj_span span, const char *text);  /* static_cast<float> */
 void kj_stray_macro(kj_parser *p, kj_span span, const char *text); /* vec! */
 void kj_stray_range(kj_parser *p, kj_span span);                   /* 0.. */
+bool kj_stray_range_of(kj_parser *p, kj_span span); /* n..; false: no value is before it */
 void kj_stray_brace(kj_parser *p, kj_span span, const char *text); /* in an f-string */
 void kj_stray_conversion(kj_parser *p, kj_span span);              /* {x!r} */
 void kj_stray_character(kj_parser *p, kj_span span, const char *text, size_t len);

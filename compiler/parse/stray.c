@@ -129,6 +129,17 @@ void kj_stray_range(kj_parser *p, kj_span span)
     p->stray = true;
 }
 
+bool kj_stray_range_of(kj_parser *p, kj_span span)
+{
+    bool operand = p->token == KJ_TK_INT || p->token == KJ_TK_NAME || p->token == KJ_TK_RPAREN ||
+                   p->token == KJ_TK_RBRACKET;
+    char next = p->source->text[kj_skip_blanks(p->source, span.end)];
+    if (!operand || !(kj_is_word(next) || strchr("(-+~", next)) || !next)
+        return false;
+    kj_stray_range(p, span);
+    return true;
+}
+
 void kj_stray_brace(kj_parser *p, kj_span span, const char *text)
 {
     if (!p->stray)

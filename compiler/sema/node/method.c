@@ -142,7 +142,15 @@ bool kj_hint_method(kj_sema *s, kj_message *m, const kj_expr *e)
     };
     const char *name = e->u.member.name;
     const kj_source *source = s->diag->source;
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    bool given = source->text[e->span.end] == '(' &&
+                 empty_call_end(source, e->span.end) == e->span.end; /* x.count(2) */
+    if (given && strcmp(name, "count") == 0) {
+        kj_hint(s->diag, m,
+                s->in_run ? "of an array (a == x).sum() counts them, of a list a loop does"
+                          : "a loop counts them, with a number that begins at 0");
+        return true;
+    }
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && !given; i++)
         if (strcmp(sizes[i], name) == 0) {
             if (s->in_run) { /* of lists too */
                 kj_write(s->diag, m, (kj_span){e->span.begin, empty_call_end(source, e->span.end)},

@@ -457,6 +457,18 @@ kj_operand kj_binary(kj_sema *s, kj_op op, kj_operand a, kj_operand b, kj_span s
     return arithmetic(s, op, v, span);
 }
 
+/* ~a of bools; `not` takes more along than ~ does. */
+static void hint_not(kj_sema *s, kj_message *m, kj_span operand, kj_span all)
+{
+    const kj_source *source = s->diag->source;
+    const char *text =
+        kj_arena_printf(s->arena, kj_not_is_joined(source, all) ? "(not %s)" : "not %s",
+                        kj_operand_text(s, operand, "..."));
+    bool word = all.begin > 0 && kj_is_word(source->text[all.begin - 1]); /* return~a */
+    kj_hint(s->diag, m, "write %s", text);
+    kj_fix(s->diag, m, all, "%s%s", word ? " " : "", text);
+}
+
 kj_operand kj_unary(kj_sema *s, kj_op op, kj_operand a, kj_span span)
 {
     if (a.kind == KJ_V_ERROR)
@@ -474,7 +486,7 @@ kj_operand kj_unary(kj_sema *s, kj_op op, kj_operand a, kj_span span)
     if (op == KJ_OP_INVERT && is_bool(&a)) {
         kj_message *m =
             kj_sema_error(s, span, KJ_RULE_NOT_A_NUMBER, "'~' works on integers, not on bool");
-        kj_write(s->diag, m, span, "not %s", kj_operand_text(s, a.span, "..."));
+        hint_not(s, m, a.span, span);
         return kj_no_value(span);
     }
     if (kj_no_number(s, &a, kj_arena_printf(s->arena, "'%s'", kj_ops[op].spelling)))
