@@ -326,6 +326,8 @@ static kj_tile lower_operation(kj_lower *lo, const kj_texpr *e, kj_mask m)
 {
     const kj_texpr *operands[KJ_MAX_OPERANDS];
     kj_tile v[1 + KJ_BUILTIN_ARGS];
+    if (e->kind == KJ_TE_CALL && kj_seam_clamped(lo, e, m, v))
+        return v[0];
     int n = kj_operands(e, operands);
     for (int i = 0; i < n; i++)
         v[1 + i] = kj_lower_expr(lo, operands[i], m);

@@ -123,6 +123,8 @@ void kj_seam_end(kj_lower *lo, kj_seam *s, LLVMBasicBlockRef again);
 /* In that copy: a remainder a % b, and a selection, of a neighbour; false where it is computed like any other. */
 bool kj_seam_remainder(kj_lower *lo, const kj_texpr *e, kj_tile a, kj_tile b, kj_tile *out);
 bool kj_seam_choice(kj_lower *lo, const kj_texpr *e, kj_mask m, kj_tile *out);
+/* And a coordinate that is held within borders. */
+bool kj_seam_clamped(kj_lower *lo, const kj_texpr *e, kj_mask m, kj_tile *out);
 /* And does the variable keep its first value, t? Is it the statement that would change it? */
 bool kj_seam_keeps(kj_lower *lo, const kj_var *v, kj_tile t);
 bool kj_seam_mends(kj_lower *lo, const kj_tstmt *s, kj_mask m);

@@ -6,6 +6,7 @@
  * they lie. A gang that meets the seam there goes on with the second copy, from its begin: nothing that others see has
  * happened until then. */
 #include "lower/gang/seam.h"
+#include "base/guard.h"
 
 enum { DEEPEST = 12 /* operands of operands */ };
 
@@ -141,6 +142,36 @@ static bool take_test(kj_lower *lo, const kj_border *test, kj_tile a, kj_tile b)
     return true;
 }
 
+/* ---- What is held within borders ---- */
+
+/* The line itself, within them with all lanes. */
+static kj_tile inside_of(kj_tile line, const kj_clamped *c, kj_tile least, kj_tile most)
+{
+    int64_t low = c->least ? least.bounds.least : line.bounds.least;
+    line.wraps = false;
+    kj_bound(&line, low, c->most && kj_is_natural(most) ? most.bounds.most : line.bounds.most);
+    return line;
+}
+
+/* Goes on where all lanes are within them. */
+static bool take_clamped(kj_lower *lo, const kj_clamped *c, kj_tile line, kj_tile least,
+                         kj_tile most, kj_tile *out)
+{
+    if (line.lanes == 1 || !is_plain(line) || (c->least && !is_one(least)) ||
+        (c->most && !is_one(most)))
+        return false;
+    LLVMValueRef inside = NULL;
+    for (int r = 0; r < line.rows; r++) {
+        if (c->least)
+            inside = both(lo, inside, all_lanes(lo, KJ_OP_GE, line, r, least.v[0], true));
+        if (c->most)
+            inside = both(lo, inside, all_lanes(lo, KJ_OP_LE, line, r, most.v[0], true));
+    }
+    go_on_if(lo, inside);
+    *out = inside_of(line, c, least, most);
+    return true;
+}
+
 /* ---- In front of the statements ---- */
 
 static kj_tile ahead_value(kj_lower *lo, const kj_texpr *e, bool *tested);
@@ -157,6 +188,24 @@ static kj_tile ahead_choice(kj_lower *lo, const kj_texpr *e, bool *tested)
     kj_tile test = ahead_value(lo, e->u.select.test, NULL);
     kj_tile yes = ahead_value(lo, e->u.select.yes, NULL);
     return kj_tile_select(lo, test, yes, ahead_value(lo, e->u.select.no, NULL));
+}
+
+static kj_tile ahead_clamped(kj_lower *lo, const kj_texpr *e, bool *tested)
+{
+    kj_tile v[KJ_BUILTIN_ARGS];
+    kj_clamped c;
+    KJ_REQUIRE(kj_is_clamped(lo, e, &c));
+    kj_tile line = ahead_value(lo, c.line, NULL), out;
+    kj_tile least = c.least ? ahead_value(lo, c.least, NULL) : line,
+            most = c.most ? ahead_value(lo, c.most, NULL) : line;
+    if (take_clamped(lo, &c, line, least, most, &out)) {
+        if (tested)
+            *tested = true;
+        return out;
+    }
+    for (int i = 0; i < e->u.call.nargs; i++)
+        v[i] = ahead_value(lo, e->u.call.args[i], NULL);
+    return kj_operate(lo, e, v, lo->present);
 }
 
 static kj_tile ahead_binary(kj_lower *lo, const kj_texpr *e, bool *tested)
@@ -181,6 +230,7 @@ static kj_tile ahead_value(kj_lower *lo, const kj_texpr *e, bool *tested)
     case KJ_TE_CONVERT: return kj_tile_convert(lo, ahead_value(lo, e->u.unary.arg, NULL), e->type);
     case KJ_TE_BINARY: return ahead_binary(lo, e, tested);
     case KJ_TE_SELECT: return ahead_choice(lo, e, tested);
+    case KJ_TE_CALL: return ahead_clamped(lo, e, tested);
     default: return kj_lower_expr(lo, e, lo->present);
     }
 }
@@ -253,6 +303,21 @@ bool kj_seam_choice(kj_lower *lo, const kj_texpr *e, kj_mask m, kj_tile *out)
     if (!tested && !take_test(lo, &b, kj_lower_expr(lo, b.a, m), kj_lower_expr(lo, b.b, m)))
         return false;
     *out = kj_lower_expr(lo, b.inside ? e->u.select.yes : e->u.select.no, m);
+    return true;
+}
+
+bool kj_seam_clamped(kj_lower *lo, const kj_texpr *e, kj_mask m, kj_tile *out)
+{
+    kj_clamped c;
+    bool tested = was_tested(lo, e);
+    if (!(tested || (lo->seam && lo->seam->open)) || !kj_is_clamped(lo, e, &c))
+        return false;
+    kj_tile line = kj_lower_expr(lo, c.line, m);
+    kj_tile least = c.least ? kj_lower_expr(lo, c.least, m) : line,
+            most = c.most ? kj_lower_expr(lo, c.most, m) : line;
+    if (!tested)
+        return take_clamped(lo, &c, line, least, most, out);
+    *out = inside_of(line, &c, least, most);
     return true;
 }
 

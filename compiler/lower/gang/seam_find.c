@@ -24,6 +24,7 @@ static bool in_lanes(const kj_lower *lo, const kj_texpr *e)
 static bool is_wrap(const kj_lower *lo, const kj_texpr *e, int depth);
 static bool is_choice(const kj_lower *lo, const kj_texpr *e, int depth);
 static bool is_mended(const kj_lower *lo, const kj_var *v, int depth);
+static bool is_clamped(const kj_lower *lo, const kj_texpr *e, int depth, kj_clamped *out);
 
 /* What a name stands for that has one value, and whatever type that is converted to. */
 static const kj_texpr *meant(const kj_lower *lo, const kj_texpr *e)
@@ -50,8 +51,9 @@ static bool is_line(const kj_lower *lo, const kj_texpr *e, int depth)
         return is_line(lo, e->u.binary.lhs, depth + 1) && is_line(lo, e->u.binary.rhs, depth + 1);
     if (e->kind == KJ_TE_VAR && e->u.var->mutable && differs(lo, e))
         return is_mended(lo, e->u.var, depth + 1);
+    kj_clamped c;
     return !differs(lo, e) || e->kind == KJ_TE_INDEX || is_wrap(lo, e, depth + 1) ||
-           is_choice(lo, e, depth + 1);
+           is_choice(lo, e, depth + 1) || is_clamped(lo, e, depth + 1, &c);
 }
 
 static bool is_index(const kj_texpr *e, kj_index which)
@@ -100,10 +102,15 @@ static bool is_wrap(const kj_lower *lo, const kj_texpr *e, int depth)
            is_neighbour(lo, e->u.binary.lhs, depth);
 }
 
+static bool is_low(const kj_texpr *b)
+{
+    return b->kind == KJ_TE_CONST && b->u.value.i >= -NEAR && b->u.value.i <= NEAR;
+}
+
 /* Of `a op b`, where b is one number: is it so far from the borders? Constants are the lower border, or near it. */
 static bool holds_inside(kj_op op, const kj_texpr *b)
 {
-    bool low = b->kind == KJ_TE_CONST && b->u.value.i >= -NEAR && b->u.value.i <= NEAR;
+    bool low = is_low(b);
     switch (op) {
     case KJ_OP_GT:
     case KJ_OP_GE: return low;
@@ -144,6 +151,35 @@ static bool is_choice(const kj_lower *lo, const kj_texpr *e, int depth)
         return false;
     const kj_texpr *chosen = b.inside ? e->u.select.yes : e->u.select.no;
     return in_lanes(lo, chosen) && is_line(lo, chosen, depth + 1);
+}
+
+/* One number that a coordinate is held at, with nothing else beyond it. */
+static bool holds(const kj_lower *lo, const kj_texpr *b, bool above)
+{
+    const kj_texpr *number = meant(lo, b);
+    return !differs(lo, b) &&
+           (above ? !is_low(number) : is_low(number) || number->kind != KJ_TE_CONST);
+}
+
+/* max(x, 0), min(x, n) or clamp(x, 0, n) of a coordinate. */
+static bool is_clamped(const kj_lower *lo, const kj_texpr *e, int depth, kj_clamped *out)
+{
+    kj_builtin id = e->kind == KJ_TE_CALL ? e->u.call.id : KJ_NBUILTINS;
+    if (depth > DEEPEST || (id != KJ_BI_MAX && id != KJ_BI_MIN && id != KJ_BI_CLAMP) ||
+        !has_words(e) || !in_lanes(lo, e))
+        return false;
+    kj_texpr *const *args = e->u.call.args;
+    int line = id == KJ_BI_CLAMP || in_lanes(lo, args[0]) ? 0 : 1;
+    *out = (kj_clamped){args[line], args[1 - line], args[1 - line]};
+    if (id == KJ_BI_CLAMP)
+        out->most = args[2];
+    else if (id == KJ_BI_MAX)
+        out->most = NULL;
+    else
+        out->least = NULL;
+    return (!out->least || holds(lo, out->least, false)) &&
+           (!out->most || holds(lo, out->most, true)) && in_lanes(lo, out->line) &&
+           is_line(lo, out->line, depth + 1);
 }
 
 /* `if l < 0 { l += w }`: a variable gets another value at a border. */
@@ -218,6 +254,18 @@ bool kj_is_wrap(const kj_lower *lo, const kj_texpr *e)
 bool kj_is_choice(const kj_lower *lo, const kj_texpr *e, kj_border *out)
 {
     return is_choice(lo, e, 0) && is_border(lo, e->u.select.test, 0, out);
+}
+
+bool kj_is_clamped(const kj_lower *lo, const kj_texpr *e, kj_clamped *out)
+{
+    return is_clamped(lo, e, 0, out);
+}
+
+/* Does it ask for a neighbour that may lie beyond a border? */
+static bool may_meet(const kj_lower *lo, const kj_texpr *e)
+{
+    kj_clamped c;
+    return is_wrap(lo, e, 0) || is_choice(lo, e, 0) || is_clamped(lo, e, 0, &c);
 }
 
 /* ---- Statements that meet one ---- */
@@ -303,6 +351,7 @@ bool kj_seam_declares(const kj_seam *s, const kj_var *v)
 static bool is_lasting(const kj_lower *lo, const kj_seam *s, const kj_texpr *e, int depth)
 {
     const kj_texpr *operands[KJ_MAX_OPERANDS];
+    kj_clamped c;
     if (depth > DEEPEST || e->checked)
         return false;
     if (e->kind == KJ_TE_VAR) {
@@ -311,7 +360,8 @@ static bool is_lasting(const kj_lower *lo, const kj_seam *s, const kj_texpr *e, 
                                       (o && !o->next && is_lasting(lo, s, o->value, depth + 1)));
     }
     bool lasts = e->kind == KJ_TE_CONST || e->kind == KJ_TE_DIM || e->kind == KJ_TE_INDEX ||
-                 e->kind == KJ_TE_BINARY || e->kind == KJ_TE_CONVERT || e->kind == KJ_TE_SELECT;
+                 e->kind == KJ_TE_BINARY || e->kind == KJ_TE_CONVERT || e->kind == KJ_TE_SELECT ||
+                 kj_is_clamped(lo, e, &c);
     for (int i = 0, n = lasts ? kj_operands(e, operands) : 0; i < n && lasts; i++)
         lasts = is_lasting(lo, s, operands[i], depth + 1);
     return lasts;
@@ -335,7 +385,7 @@ static bool visit(void *ctx, const kj_tstmt *s, const kj_texpr *e)
         f->out->mends = true;
     } else if (!e) {
         visit_stmt(f, s);
-    } else if (is_wrap(f->lo, e, 0) || is_choice(f->lo, e, 0)) {
+    } else if (may_meet(f->lo, e)) {
         meet(f, e);
     } else if (e->kind == KJ_TE_ATOMIC) {
         act(f, f->top->kind == KJ_TS_EXPR && f->top->u.expr == e);
@@ -354,7 +404,7 @@ static bool visit_any(void *ctx, const kj_tstmt *s, const kj_texpr *e)
     kj_border b;
     if (!e)
         return !kj_is_mending(lo, s, &b);
-    return !in_lanes(lo, e) || !(is_wrap(lo, e, 0) || is_choice(lo, e, 0));
+    return !in_lanes(lo, e) || !may_meet(lo, e);
 }
 
 /* Has the kernel any? */

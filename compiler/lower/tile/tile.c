@@ -361,6 +361,19 @@ static bool linear_compare(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, kj_tile
     return true;
 }
 
+/* Two lines that are as far apart with all lanes, compared once a row. */
+static bool parallel_compare(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, kj_tile *out)
+{
+    if (!is_compare(op) || a.form != KJ_LINEAR || b.form != KJ_LINEAR || a.stride != b.stride ||
+        a.wraps || b.wraps || LLVMTypeOf(a.v[0]) != LLVMTypeOf(b.v[0]))
+        return false;
+    *out = joined(KJ_BOOL, a, b);
+    out->lanes = 1;
+    for (int r = 0; r < out->rows; r++)
+        out->v[r] = int_binary(lo, op, a.type, a.v[a.rows == 1 ? 0 : r], b.v[b.rows == 1 ? 0 : r]);
+    return true;
+}
+
 /* linear == uniform where a row begins at a multiple of its lanes: the row of one place, and there
  * the lane. Behind a test that some lane is it the second is all that is left. */
 static bool linear_equal(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, kj_tile *out)
@@ -426,8 +439,8 @@ kj_tile kj_tile_binary(kj_lower *lo, kj_op op, kj_tile a, kj_tile b)
     kj_tile out;
     if (linear_binary(lo, op, a, b, &out) || kj_divide_linear(lo, op, a, b, &out) ||
         linear_compare(lo, op, a, b, &out) || linear_equal(lo, op, a, b, &out) ||
-        kj_divide_runs(lo, op, a, b, &out) || kj_wrap_around(lo, op, a, b, &out) ||
-        narrow_binary(lo, op, a, b, &out))
+        parallel_compare(lo, op, a, b, &out) || kj_divide_runs(lo, op, a, b, &out) ||
+        kj_wrap_around(lo, op, a, b, &out) || narrow_binary(lo, op, a, b, &out))
         return out;
     kj_run runs = kj_runs_of(op, a, b);
     bool divides = op == KJ_OP_FLOORDIV || op == KJ_OP_MOD;
