@@ -4,7 +4,8 @@
  * lane's neighbour is where its coordinate says. So statements that ask for such neighbours have two copies: in the
  * first they are a line like the coordinate itself, behind a test of two numbers, so that rows of memory are moved as
  * they lie. A gang that meets the seam there goes on with the second copy, from its begin: nothing that others see has
- * happened until then. */
+ * happened until then. Borders that `max(x, 0)`, `min(x, n)` and `clamp(x, 0, n)` hold a coordinate at are such seams,
+ * too. */
 #include "lower/gang/seam.h"
 #include "base/guard.h"
 

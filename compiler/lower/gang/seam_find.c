@@ -1,4 +1,4 @@
-/* Which statements meet the seam of a torus (seam.c): typed AST in, what may be in a second copy out. */
+/* Which statements meet the seam of a torus, or borders (seam.c): typed AST in, what may be in a second copy out. */
 #include "lower/gang/seam.h"
 
 enum {
