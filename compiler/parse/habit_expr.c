@@ -432,6 +432,15 @@ void kj_habit_step(kj_parser *p, kj_span at)
     if (!kj_is_shown(p->diag, m))
         return;
     char first = s->text[target.begin];
+    uint32_t next = kj_skip_blanks(s, at.end);
+    bool comment = operand && op == '-' && at.begin > 0 && kj_is_blank(s->text[at.begin - 1]) &&
+                   next > at.end && kj_is_letter(s->text[next]);
+    if (comment &&
+        !kj_is_named_before(s, p->begin, at.begin, kj_piece(p, next, kj_word_end(s, next)))) {
+        kj_hint(p->diag, m, "a comment begins with #");
+        kj_fix(p->diag, m, at, "#");
+        return;
+    }
     if ((operand && follows) || target.begin == target.end || strchr("0123456789(.\"", first)) {
         kj_hint(p->diag, m, "two signs stand apart: %c %c", op, op);
         kj_fix(p->diag, m, at, "%c %c", op, op);

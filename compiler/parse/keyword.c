@@ -88,8 +88,9 @@ bool kj_misspelled_statement(const kj_mistake *x)
     kj_parser *p = x->p;
     kj_span first = p->first_span;
     const char *word = kj_mistake_source(p, first);
-    if (p->first != KJ_TK_NAME || first.end > x->at.begin || kj_foreign_word(word, NULL) ||
-        kj_parse_is_name(p, word))
+    bool requires = strcmp(word, "require") == 0 && !kj_met(x, "string"); /* else a file's name */
+    if (p->first != KJ_TK_NAME || first.end > x->at.begin ||
+        (kj_foreign_word(word, NULL) && !requires) || kj_parse_is_name(p, word))
         return false;
     return report(x, first, statement_meant(x, word));
 }

@@ -264,6 +264,31 @@ static bool is_lambda(const kj_mistake *x, uint32_t arrow)
     return true;
 }
 
+/* f(b => 2): the name of an argument, where nothing is called so. */
+static bool fix_named_argument(kj_parser *p, kj_message *m, kj_span at)
+{
+    const kj_source *s = p->source;
+    uint32_t end = at.begin, before;
+    while (end > 0 && kj_is_blank(s->text[end - 1]))
+        end--;
+    uint32_t name = end;
+    while (name > 0 && kj_is_word(s->text[name - 1]))
+        name--;
+    for (before = name; before > 0 && kj_is_blank(s->text[before - 1]);)
+        before--;
+    const kj_bracket *open = p->nopen ? &p->open[p->nopen - 1] : NULL;
+    const char *what = kj_piece(p, name, end);
+    if (!open || open->kind != '(' || open->behind != KJ_TK_NAME || name == end || before == 0 ||
+        !strchr("(,", s->text[before - 1]) || s->text[at.begin] != '=' ||
+        s->text[at.begin + 1] != '>')
+        return false;
+    if (kj_is_named_before(s, p->begin, name, what))
+        return false;
+    kj_hint(p->diag, m, "an argument's name stands before '=': %s=...", what);
+    kj_fix(p->diag, m, (kj_span){end, kj_skip_blanks(s, at.end)}, "=");
+    return true;
+}
+
 bool kj_comparison_reversed(const kj_mistake *x)
 {
     kj_parser *p = x->p;
@@ -276,7 +301,8 @@ bool kj_comparison_reversed(const kj_mistake *x)
     kj_span at = {begin, begin + n};
     kj_message *m =
         kj_error(p->diag, at, KJ_RULE_SYNTAX, "there is no '%s'", kj_mistake_source(p, at));
-    kj_write(p->diag, m, at, "%s", meant);
+    if (!fix_named_argument(p, m, at))
+        kj_write(p->diag, m, at, "%s", meant);
     return true;
 }
 

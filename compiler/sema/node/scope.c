@@ -343,6 +343,29 @@ static bool hint_define(kj_sema *s, kj_message *m, const char *name)
     return true;
 }
 
+/* std.sort.keys(a): a module is called by its own name. */
+static bool hint_std(kj_sema *s, kj_message *m, const char *name)
+{
+    const char *text = s->diag->source->text + m->span.end, *end = text + (*text == '.');
+    if (strcmp(name, "std") != 0 || *text != '.')
+        return false;
+    size_t module = 0;
+    while (kj_is_word(end[module]))
+        module++;
+    const char *own = kj_intern(s->arena, end, module);
+    const kj_symbol *used = kj_scope_find(s->scope, own);
+    size_t all = module;
+    while (kj_is_word(end[all]) || end[all] == '.')
+        all++;
+    if (used && used->kind == KJ_SYM_FILE) {
+        kj_hint(s->diag, m, "write %.*s", (int)all, end);
+        kj_fix(s->diag, m, (kj_span){m->span.begin, m->span.end + 1}, "%s", "");
+    } else
+        kj_hint(s->diag, m, "write use std.%s at the top of the file, and then %.*s", own, (int)all,
+                end);
+    return true;
+}
+
 static bool is_predefined(const kj_sema *s, const char *name)
 {
     const kj_scope *scope = s->scope;
@@ -376,7 +399,7 @@ void kj_undeclared(kj_sema *s, const char *name, kj_span span)
         return;
     if (hint_define(s, m, name))
         return;
-    if (hint_of_enum(s, m, name) || kj_hint_axis_of_thread(s, m, name))
+    if (hint_std(s, m, name) || hint_of_enum(s, m, name) || kj_hint_axis_of_thread(s, m, name))
         return;
     kj_span cast;
     const char *conversion = kj_cast_meant(s->diag->arena, s->diag->source, span, &cast);
