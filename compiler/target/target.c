@@ -311,8 +311,10 @@ char *kj_target_optimise(kj_target *t, LLVMModuleRef module, const kj_compile_op
         error = run(t, module, t->kind->last);
     if (!error && !t->kind->gpu)
         kj_narrow_high_products(module);
-    if (!error && t->features && strstr(t->features, "+avx512f"))
+    if (!error && t->features && strstr(t->features, "+avx512f")) {
         kj_hide_store_masks(module);
+        kj_select_sums(module);
+    }
     return error;
 }
 

@@ -92,6 +92,11 @@ void kj_hide_store_masks(LLVMModuleRef module);
 /* Before code for a CPU is selected: upper parts of products of few bits are what they are. */
 void kj_narrow_high_products(LLVMModuleRef module);
 
+/* ---- counted_lanes.c ---- */
+
+/* Before code for a CPU with AVX-512 is selected: what masks add is selected. */
+void kj_select_sums(LLVMModuleRef module);
+
 /* ---- mathlink.c ---- */
 
 /* Definitions of the math functions that a module calls; for a GPU from the bitcode in the file
