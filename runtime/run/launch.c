@@ -53,9 +53,12 @@ static bool stream_of(kj_run *r, const kj_expr *e, kj_rvalue *hold, kjit_stream 
 {
     if (!kj_run_eval(r, e, hold))
         return false;
-    if (hold->kind != KJ_R_STREAM)
-        return kj_run_fail(r, KJIT_TYPE, e->span, "a stream is needed here, not %s",
-                           kj_run_kind_name(*hold));
+    if (hold->kind != KJ_R_STREAM) {
+        kj_run_fail(r, KJIT_TYPE, e->span, "a stream is needed here, not %s",
+                    kj_run_kind_name(*hold));
+        return e->kind == KJ_E_INT && /* Numba's 0 */
+               kj_run_hint(r, "leave it out for the default stream; stream() makes one");
+    }
     *out = hold->u.object->u.stream;
     return true;
 }

@@ -164,9 +164,19 @@ static bool check_launch_call(kj_sema *s, const kj_expr *e)
         if (n < 2 || n > 3) {
             kj_message *m =
                 kj_sema_error(s, callee->span, KJ_RULE_LAUNCH, "a launch needs a grid and a block");
-            kj_hint(s->diag, m,
-                    "write %s[blocks, threads](...) or %s[blocks, threads, stream](...)", k->name,
+            if (n == 4) /* Numba's last is the bytes of shared memory */
+                kj_hint(
+                    s->diag, m,
+                    "shared arrays have their sizes in the kernel: write %s[blocks, threads](...)",
                     k->name);
+            else
+                kj_hint(s->diag, m,
+                        "write %s[blocks, threads](...) or %s[blocks, threads, stream](...)",
+                        k->name, k->name);
+            const kj_expr *block = n == 4 ? callee->u.index.args->next : NULL;
+            if (block && block->next->kind == KJ_E_INT) /* the stream 0 is the default one */
+                kj_fix(s->diag, m, (kj_span){block->span.end, block->next->next->span.end}, "%s",
+                       "");
         } else {
             const kj_expr *grid = callee->u.index.args;
             kj_sema_run_configuration(s, k, grid, grid->next);

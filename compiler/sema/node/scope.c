@@ -411,7 +411,8 @@ void kj_undeclared(kj_sema *s, const char *name, kj_span span)
     bool value = !s->in_run && s->diag->source->text[span.end] != '(' && kj_is_type_elsewhere(name);
     /* a variable whose name is misspelled, rather than another language's function */
     const char *own = strchr("(.", s->diag->source->text[span.end]) ? NULL : nearest(s, name, OWN);
-    if (own && kj_was_declared_before(s->diag->source, name, span)) {
+    bool called_so = s->diag->source->text[span.end] == '(';
+    if (!called_so && kj_was_declared_before(s->diag->source, name, span)) {
         kj_hint(s->diag, m, "a block declares it, and ends before: write var %s = ... above it",
                 name);
         return;
