@@ -293,13 +293,28 @@ static void leave(search *f, double left)
     f->often /= left;
 }
 
+static const kj_tstmt *last_of(const kj_tstmt *s)
+{
+    while (s && s->next)
+        s = s->next;
+    return s;
+}
+
+/* Do the statements end the loop around them? A processor is wrong of that once a loop (count_loop). */
+static bool ends_loop(const search *f, const kj_tstmt *s)
+{
+    s = last_of(s);
+    return f->loops > 0 && s && (s->kind == KJ_TS_BREAK || s->kind == KJ_TS_LEAVE);
+}
+
 /* Where threads differ, each goes one of two ways and a processor guesses which; a gang goes both. */
 static void count_if(search *f, const kj_tstmt *s)
 {
     double turns = f->turns, often = f->often;
     kj_walk_own(s, visit, f);
     if (is_guessed(f, s->u.if_.test)) {
-        add(f, costs[GUESS]);
+        if (!ends_loop(f, s->u.if_.yes))
+            add(f, costs[GUESS]);
         leave(f, 0.5);
     }
     count(f, s->u.if_.yes);
@@ -310,8 +325,7 @@ static void count_if(search *f, const kj_tstmt *s)
 
 static bool ends_by_jump(const kj_tstmt *s)
 {
-    while (s && s->next)
-        s = s->next;
+    s = last_of(s);
     return s && (s->kind == KJ_TS_BREAK || s->kind == KJ_TS_CONTINUE || s->kind == KJ_TS_LEAVE);
 }
 
