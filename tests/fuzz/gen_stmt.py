@@ -93,7 +93,8 @@ class Statements(Locals, Tuples, Views, Expressions):
                  (2, self.change_part),
                  (6, self.store), (7 if tallies else 0, self.atomic_step), (1, self.assertion), (2, self.view_of),
                  (1, self.call_for_effect), (2, self.whole_view), (1, self.chosen_array),
-                 (1, r.pick([self.seen_array, self.seen_floats]))]
+                 (1, r.pick([self.seen_array, self.seen_floats])),
+                 (2 if self.result is False and self.flow is None and not self.need else 0, self.counted_by_few)]
         if not deep:
             forms += [(2 if self.members() else 0, self.enum_switch), (2, self.over_tuple),
                       (6, self.branch), (5, self.count), (2, self.repeat), (3, self.local_array), (2, self.each_of),
@@ -181,6 +182,16 @@ class Statements(Locals, Tuples, Views, Expressions):
             return update(op, target, binary("*", *self.pair(t, 1)))
         e = self.operand(t, r.between(0, 2))
         return update(op, target, e)
+
+    def counted_by_few(self):
+        """One thread of a row counts, or all but that one: of the others' lanes it is known that they don't."""
+        r = self.r
+        names = [v for v in self.assignable() if v.type in INTS and not v.get("uniform")]
+        if not names:
+            return self.declare_one()
+        number = lit(r.pick([0, 0, 1, 7, 15, 16, 31, 32, 63]))
+        test = compare(r.pick(["==", "==", "!="]), special("threadIdx.x"), number)
+        return if_(test, [update(r.pick("+-"), name(r.pick(names)), lit(r.pick([1, 1, 2])))])
 
     def several(self):
         """Several names at once: exchanged, or what gives several results."""
