@@ -1253,8 +1253,8 @@ typedef struct kjit_run_options {
 } kjit_run_options;
 
 /* Runs the module's run block. Failures are located: kjit_last_error has "file:line:col: error:
- * ..." and the line. KJIT_INVALID: the params or saves are not as the block has them (then there is
- * no place), or the context was destroyed, which may not happen meanwhile either; KJIT_NOT_FOUND:
+ * ..." and the line. KJIT_INVALID: the params or saves are not as the block has them (with a place
+ * where a param is given no value), or the context was destroyed, which may not happen meanwhile either; KJIT_NOT_FOUND:
  * there is no run block, and the sentence has one to add. Other failures are those of its own work:
  * what other threads have queued is waited for where the block waits for all, but told to them (of a
  * default stream that the block uses, to the block). Runs in one context take turns, as each
