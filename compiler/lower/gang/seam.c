@@ -322,11 +322,12 @@ bool kj_seam_clamped(kj_lower *lo, const kj_texpr *e, kj_mask m, kj_tile *out)
     return true;
 }
 
-/* Of a line, since then each test of it is one that is taken. */
+/* Of a line, since then each test of it is one that is taken; not where it may be read behind a barrier, from memory. */
 bool kj_seam_keeps(kj_lower *lo, const kj_var *v, kj_tile t)
 {
     return lo->seam && lo->seam->open && lo->seam->mends && t.lanes > 1 && is_plain(t) &&
-           kj_is_mended(lo, v) && kj_seam_declares(lo->seam, v);
+           (!lo->regions || lo->regions->nregions == 1) && kj_is_mended(lo, v) &&
+           kj_seam_declares(lo->seam, v);
 }
 
 bool kj_seam_mends(kj_lower *lo, const kj_tstmt *s, kj_mask m)
