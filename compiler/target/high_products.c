@@ -98,6 +98,36 @@ static unsigned width_between(value v)
     return two ? most(bits_of_number(n), bits_of_number(m)) : 0;
 }
 
+/* In so many bits, without a sign, each lane is. */
+static unsigned width_unsigned(value v, int depth)
+{
+    enum { DEPTH = 6 };
+    unsigned bits = bits_of(LLVMTypeOf(v));
+    value a, b;
+    int64_t n;
+    if (number_of(v, &n))
+        return n >= 0 ? bits_of_number(n) - 1 : bits;
+    if (extreme_of(v, &a, &b) == MOST && number_of(b, &n) && n >= 0)
+        return bits - 1;
+    if (!LLVMIsAInstruction(v) || depth == DEPTH || LLVMGetNumOperands(v) == 0)
+        return bits;
+    a = LLVMGetOperand(v, 0);
+    b = LLVMGetNumOperands(v) > 1 ? LLVMGetOperand(v, 1) : NULL;
+    switch (LLVMGetInstructionOpcode(v)) {
+    case LLVMZExt: return width_unsigned(a, depth + 1);
+    case LLVMTrunc:
+    case LLVMFreeze: return least(bits, width_unsigned(a, depth + 1));
+    case LLVMAdd:
+        return least(bits, most(width_unsigned(a, depth + 1), width_unsigned(b, depth + 1)) + 1);
+    case LLVMAnd: return least(width_unsigned(a, depth + 1), width_unsigned(b, depth + 1));
+    case LLVMOr:
+    case LLVMXor: return most(width_unsigned(a, depth + 1), width_unsigned(b, depth + 1));
+    case LLVMLShr:
+        return number_of(b, &n) && n > 0 && n < (int64_t)bits ? bits - (unsigned)n : bits;
+    default: return bits;
+    }
+}
+
 /* In so many bits, its sign's included, each lane is. */
 static unsigned width(value v, int depth)
 {
@@ -117,7 +147,7 @@ static unsigned width(value v, int depth)
           b = LLVMGetNumOperands(v) > 1 ? LLVMGetOperand(v, 1) : NULL;
     switch (LLVMGetInstructionOpcode(v)) {
     case LLVMSExt: return width(a, depth + 1);
-    case LLVMZExt: return bits_of(LLVMTypeOf(a)) + 1;
+    case LLVMZExt: return width_unsigned(a, depth + 1) + 1;
     case LLVMTrunc:
     case LLVMFreeze: return least(bits, width(a, depth + 1));
     case LLVMAdd:
