@@ -368,24 +368,24 @@ void kj_habit_call(kj_parser *p, kj_message *m, kj_span at)
     kj_fix(p->diag, m, (kj_span){p->prev_span.end, end}, "(%s)", kj_piece(p, at.begin, end));
 }
 
-/* Stands the name before this token in its item, in a block that is open still? There it may be declared. A loop's are
- * of its block. */
-bool kj_habit_is_known(const kj_parser *p, const char *name)
+/* Stands the name before `end` in the item there, in a block that is open still? There it may be declared. A loop's are
+ * of its block; what stands before a quote is a text's. */
+bool kj_habit_is_known(const kj_parser *p, const char *name, uint32_t end)
 {
     const kj_source *s = p->source;
-    uint32_t at = p->span.begin;
+    uint32_t at = end;
     while (at > p->begin && !(s->text[at - 1] == '\n' && kj_is_word(s->text[at])))
         at--;
     int depth = 0, known = INT_MAX, loop = 0; /* known: the block's depth, the outermost's */
-    while (at < p->span.begin) {
+    while (at < end) {
         uint32_t next = kj_behind_text(s, at);
         char c = s->text[at];
         if (next == at && kj_is_word(c)) {
             next = kj_word_end(s, at);
             if (kj_is_word_at(s, at, "for"))
                 loop = 1;
-            bool member = at > 0 && s->text[at - 1] == '.';
-            if (!member && kj_is_word_at(s, at, name) && depth + loop < known)
+            bool other = (at > 0 && s->text[at - 1] == '.') || s->text[next] == '"';
+            if (!other && kj_is_word_at(s, at, name) && depth + loop < known)
                 known = depth + loop;
         } else if (next == at) {
             next++;
@@ -403,7 +403,7 @@ bool kj_habit_walrus(kj_parser *p, kj_span at)
     if (p->first != KJ_TK_NAME || p->first_span.begin != p->span.begin || !kj_layout_assigns(p))
         return false;
     const char *name = kj_piece(p, p->span.begin, p->span.end);
-    if (kj_habit_is_known(p, name))
+    if (kj_habit_is_known(p, name, p->span.begin))
         return false;
     kj_message *m = kj_error(p->diag, at, KJ_RULE_SPELLING, "use '=' instead of ':='");
     kj_hint(p->diag, m, "a variable is declared first: var %s = ...", name);

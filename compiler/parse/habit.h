@@ -109,20 +109,6 @@ static inline uint32_t kj_statement_end(const kj_source *s, uint32_t at, bool al
     return end;
 }
 
-/* Has the item that goes on at `at` the name before that place, not as a member's? `first`: where the text begins. */
-static inline bool kj_is_named_before(const kj_source *s, uint32_t first, uint32_t at,
-                                      const char *name)
-{
-    uint32_t item = at;
-    while (item > first && !(s->text[item - 1] == '\n' && kj_is_word(s->text[item])))
-        item--;
-    for (uint32_t i = item; i < at; i++)
-        if (i > 0 && !kj_is_word(s->text[i - 1]) && s->text[i - 1] != '.' &&
-            kj_is_word_at(s, i, name))
-            return true;
-    return false;
-}
-
 /* Behind the line's start, a brace or a ; */
 static inline uint32_t kj_statement_start(const kj_source *s, uint32_t at)
 {
@@ -131,8 +117,8 @@ static inline uint32_t kj_statement_start(const kj_source *s, uint32_t at)
     return at;
 }
 
-/* Stands the name before this token in its item, in a block that is open still? There it may be declared. */
-bool kj_habit_is_known(const kj_parser *p, const char *name);
+/* Stands the name before `end` in the item there, in a block that is open still? There it may be declared. */
+bool kj_habit_is_known(const kj_parser *p, const char *name, uint32_t end);
 /* Where C's type that begins at `at` ends; `at`: none does. */
 uint32_t kj_habit_type_end(kj_parser *p, uint32_t at);
 /* The type here of C's that begins at `at` and ends before `end`, blanks left out; NULL: there is none, or a pointer. */

@@ -435,8 +435,7 @@ void kj_habit_step(kj_parser *p, kj_span at)
     uint32_t next = kj_skip_blanks(s, at.end);
     bool comment = operand && op == '-' && at.begin > 0 && kj_is_blank(s->text[at.begin - 1]) &&
                    next > at.end && kj_is_letter(s->text[next]);
-    if (comment &&
-        !kj_is_named_before(s, p->begin, at.begin, kj_piece(p, next, kj_word_end(s, next)))) {
+    if (comment && !kj_habit_is_known(p, kj_piece(p, next, kj_word_end(s, next)), at.begin)) {
         kj_hint(p->diag, m, "a comment begins with #");
         kj_fix(p->diag, m, at, "#");
         return;

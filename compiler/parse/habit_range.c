@@ -44,7 +44,7 @@ static uint32_t range_start(const kj_source *s, uint32_t at)
     for (int depth = 0; begin > 0 && !strchr("\n{};=,", s->text[begin - 1]); begin--) {
         char c = s->text[begin - 1];
         depth += (c == ')' || c == ']') - (c == '(' || c == '[');
-        bool word = kj_is_blank(c) && begin > 2 && !kj_is_word(s->text[begin - 4]);
+        bool word = kj_is_blank(c) && begin > 2 && (begin == 3 || !kj_is_word(s->text[begin - 4]));
         if (depth < 0 || (word && depth == 0 && kj_is_word_at(s, begin - 3, "in")))
             break;
     }

@@ -227,7 +227,8 @@ static bool hint_product(kj_parser *p, kj_message *m, kj_span span, const char *
     const char *word = kj_arena_printf(p->arena, "%.*s", (int)(len - n), text + n);
     bool imaginary = len - n == 1 && kj_to_lower(*word) == 'i';
     bool suffix = imaginary || is_c_suffix(word, len - n, false) || strcmp(word, "e") == 0;
-    bool known = kj_habit_is_known(p, word) || (!suffix && kj_parse_is_name(p, word));
+    bool known =
+        kj_habit_is_known(p, word, p->span.begin) || (!suffix && kj_parse_is_name(p, word));
     if (!known && suffix)
         return false;
     kj_hint(p->diag, m,

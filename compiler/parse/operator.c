@@ -282,7 +282,7 @@ static bool fix_named_argument(kj_parser *p, kj_message *m, kj_span at)
         !strchr("(,", s->text[before - 1]) || s->text[at.begin] != '=' ||
         s->text[at.begin + 1] != '>')
         return false;
-    if (kj_is_named_before(s, p->begin, name, what))
+    if (kj_habit_is_known(p, what, name))
         return false;
     kj_hint(p->diag, m, "an argument's name stands before '=': %s=...", what);
     kj_fix(p->diag, m, (kj_span){end, kj_skip_blanks(s, at.end)}, "=");

@@ -46,7 +46,8 @@ bool kj_stray_transpose(kj_parser *p, kj_span span)
         (p->token != KJ_TK_NAME && p->token != KJ_TK_RPAREN && p->token != KJ_TK_RBRACKET))
         return false;
     const char *name = kj_piece(p, p->span.begin, p->span.end);
-    if (p->token == KJ_TK_NAME && !kj_habit_is_known(p, name)) /* print'text', b'text' */
+    if (p->token == KJ_TK_NAME &&
+        !kj_habit_is_known(p, name, p->span.begin)) /* print'text', b'text' */
         return false;
     kj_span mark = {span.begin, span.begin + 1};
     kj_message *m = kj_error(p->diag, mark, KJ_RULE_SPELLING, "there is no %c behind a value",

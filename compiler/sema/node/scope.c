@@ -360,9 +360,10 @@ static bool hint_std(kj_sema *s, kj_message *m, const char *name)
     if (used && used->kind == KJ_SYM_FILE) {
         kj_hint(s->diag, m, "write %.*s", (int)all, end);
         kj_fix(s->diag, m, (kj_span){m->span.begin, m->span.end + 1}, "%s", "");
-    } else
+    } else {
         kj_hint(s->diag, m, "write use std.%s at the top of the file, and then %.*s", own, (int)all,
                 end);
+    }
     return true;
 }
 
