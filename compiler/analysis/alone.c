@@ -65,6 +65,7 @@ typedef struct search {
     double turns; /* of the loops around, and how likely a thread is to be here */
     double often; /* a gang runs this so many times as often as one of its threads does */
     int loops;    /* around */
+    int outside;  /* of those around the function that was written in, too */
     int operations;
     cost sum;
 } search;
@@ -300,11 +301,12 @@ static const kj_tstmt *last_of(const kj_tstmt *s)
     return s;
 }
 
-/* Do the statements end the loop around them? A processor is wrong of that once a loop (count_loop). */
+/* Do the statements end the loop around them? Not where they end a function in it. A processor is wrong of that once a loop (count_loop). */
 static bool ends_loop(const search *f, const kj_tstmt *s)
 {
     s = last_of(s);
-    return f->loops > 0 && s && (s->kind == KJ_TS_BREAK || s->kind == KJ_TS_LEAVE);
+    return s && ((s->kind == KJ_TS_BREAK && f->loops > 0) ||
+                 (s->kind == KJ_TS_LEAVE && f->loops > f->outside));
 }
 
 /* Where threads differ, each goes one of two ways and a processor guesses which; a gang goes both. */
@@ -329,6 +331,14 @@ static bool ends_by_jump(const kj_tstmt *s)
     return s && (s->kind == KJ_TS_BREAK || s->kind == KJ_TS_CONTINUE || s->kind == KJ_TS_LEAVE);
 }
 
+static void count_inline(search *f, const kj_tblock *block)
+{
+    int outside = f->outside;
+    f->outside = f->loops;
+    count(f, block->body);
+    f->outside = outside;
+}
+
 /* Behind a condition with a jump there are those threads that have not taken it: most do not. */
 static void count(search *f, const kj_tstmt *s)
 {
@@ -345,7 +355,7 @@ static void count(search *f, const kj_tstmt *s)
             break;
         case KJ_TS_FOR:
         case KJ_TS_WHILE: count_loop(f, s); break;
-        case KJ_TS_INLINE: count(f, s->u.block->body); break;
+        case KJ_TS_INLINE: count_inline(f, s->u.block); break;
         case KJ_TS_STORE:
             access(f, s->u.store.array, s->u.store.index, true);
             /* fall through */

@@ -52,6 +52,8 @@ static void select_sum(LLVMBuilderRef b, value sum)
     value x = LLVMGetOperand(sum, other), more = LLVMBuildBinOp(b, op, x, one, "");
     LLVMReplaceAllUsesWith(sum, LLVMBuildSelect(b, mask, more, x, ""));
     LLVMInstructionEraseFromParent(sum);
+    if (LLVMIsABinaryOperator(more)) /* x may be a mask's lanes, too */
+        select_sum(b, more);
 }
 
 void kj_select_sums(LLVMModuleRef module)
