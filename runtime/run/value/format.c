@@ -349,6 +349,10 @@ static bool put_value(kj_run *r, kj_span at, const spec *s, kj_rvalue v, kj_text
         put_float(t, s, v);
     else if (real)
         put_float(t, s, kj_run_float(kj_run_as_float(v)));
+    else if (s->group == ',' && s->type && strchr("boxX", s->type))
+        return kj_run_fail(r, KJIT_TYPE, at,
+                           "',' stands between thousands, of decimal digits only: write _%c",
+                           s->type);
     else if (s->precision >= 0)
         return kj_run_fail(r, KJIT_TYPE, at, "an integer has no digits behind a point: write .%df",
                            s->precision);
