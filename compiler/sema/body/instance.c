@@ -120,13 +120,17 @@ static bool learn_all(kj_sema *s, kj_instance *in, const kj_operand *v, bool arr
     return true;
 }
 
-static bool check_bounds(kj_sema *s, const kj_instance *in, const kj_expr *e)
+static bool check_bounds(kj_sema *s, const kj_instance *in, const kj_operand *v, const kj_expr *e)
 {
     int i = 0;
     for (const kj_generic *g = in->item->generics; g; g = g->next, i++) {
         if (in->generics[i] == KJ_VOID) {
             kj_message *m = kj_sema_error(s, e->span, KJ_RULE_GENERIC_UNKNOWN,
                                           "no argument says what %s is", g->name);
+            int k = 0;
+            for (const kj_param_decl *p = in->item->params; p; p = p->next, k++)
+                if (p->type && p->type->name == g->name && p->type->ndim > 0)
+                    kj_hint_of_held(s, m, &v[k]);
             kj_note(s->diag, m, g->span, "declared here");
             return false;
         }
@@ -147,7 +151,7 @@ bool kj_infer(kj_sema *s, kj_instance *in, const kj_operand *v, const kj_expr *e
     if (!learn_all(s, in, v, true, learn) || !learn_all(s, in, v, false, learn))
         return false;
     learn_all(s, in, v, false, learn_literal);
-    return check_bounds(s, in, e);
+    return check_bounds(s, in, v, e);
 }
 
 const char *kj_bindings_text(kj_sema *s, const kj_instance *in)

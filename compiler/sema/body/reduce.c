@@ -285,11 +285,7 @@ bool kj_reduce_call(kj_sema *s, const kj_expr *e, kj_builtin id, kj_operand *out
     kj_message *m = kj_sema_error(s, arg->span, KJ_RULE_NOT_AN_ARRAY,
                                   "'%s' of one argument takes a view, not %s", kj_builtins[id].name,
                                   kj_describe(s, out));
-    if (out->kind == KJ_V_TUPLE && kj_is_fixed(out->u.tuple.of))
-        kj_hint(s->diag, m,
-                "a field of an element is a view, sum(a[i].f); one of a record held "
-                "as a value is not: loop over it");
-    else if (is_extreme(id))
+    if (!kj_hint_of_held(s, m, out) && is_extreme(id))
         kj_hint(s->diag, m, "%s%s", kj_builtins[id].name, kj_builtin_words(s, id));
     *out = kj_no_value(e->span);
     return true;

@@ -190,3 +190,13 @@ kj_operand kj_array_field_value(kj_sema *s, kj_operand v, const kj_aggregate *of
         return mismatch(s, &f, &v);
     return ok ? kj_tuple(f.items, of->n, of, v.span) : kj_no_value(v.span);
 }
+
+bool kj_hint_of_held(kj_sema *s, kj_message *m, const kj_operand *v)
+{
+    if (v->kind != KJ_V_TUPLE || !kj_is_fixed(v->u.tuple.of))
+        return false;
+    kj_hint(s->diag, m,
+            "a field of an element is a view, as in f(a[i].v); one of a record held as a value is "
+            "not: loop over it");
+    return true;
+}

@@ -150,6 +150,7 @@ static kj_operand coerce_array(kj_sema *s, kj_operand v, const kj_type *to, cons
                                   kj_array_type(s, to->dtype, to->ndim), kj_describe(s, &v));
     if (v.kind == KJ_V_ARRAY && v.u.array->ndim > to->ndim && v.u.array->elem == to->dtype)
         kj_hint(s->diag, m, "an index or ':' an axis makes a view with fewer axes, as in a[i, :]");
+    kj_hint_of_held(s, m, &v);
     return kj_no_value(v.span);
 }
 

@@ -242,5 +242,7 @@ kj_tarray *kj_row_at(kj_sema *s, const kj_operand *place);
 kj_tarray *kj_words_at(kj_sema *s, const kj_operand *place, kj_dtype word);
 /* Nested tuples, or an array of that shape, as a value of that type. */
 kj_operand kj_array_field_value(kj_sema *s, kj_operand v, const kj_aggregate *of, const char *what);
+/* Where v, given for an array, is a fixed array of a record held as a value: says that it is no view. */
+bool kj_hint_of_held(kj_sema *s, kj_message *m, const kj_operand *v);
 
 #endif
