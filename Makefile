@@ -58,7 +58,7 @@ ULP_SHARED = $(addprefix compiler/lang/,host_math.c signature.c types.c) # which
 
 C_FILES = $(COMPILER) $(RUNTIME) $(HEADERS) $(CLI) $(UNIT_TESTS) $(INTERPRETER_TESTS) $(API_TESTS) $(ULP) tests/ulp/ulp.h \
     $(DOUBLE) $(DOUBLE_TESTS) $(wildcard tests/double/*.h tests/double/*/*.h tests/api/*.h) \
-    $(wildcard tools/*.[ch] cli/*.h bench/*/*.[ch] gpu/*.c)
+    $(wildcard tools/*.[ch] cli/*.h bench/*/*.[ch] bench/*/*/*.[ch] gpu/*.c)
 
 OWN_OBJECTS = $(patsubst %.c,$(BUILD)/obj/%.o,$(COMPILER) $(RUNTIME))
 LIB_OBJECTS = $(GENERATED:.c=.o) $(OWN_OBJECTS) $(BUILD)/gen/mathlib.o $(BUILD)/gen/std.o

@@ -25,7 +25,8 @@ void omp_border_box(void *const *buffer, int64_t n)
     float *restrict y = buffer[1];
 #pragma omp parallel for schedule(static)
     for (int64_t from = 0; from < n; from += PIECE) {
-        int64_t to = least(n, from + PIECE), inner = most(from, 8), outer = most(inner, least(to, n - 8));
+        int64_t to = least(n, from + PIECE), inner = most(from, 8),
+                outer = most(inner, least(to, n - 8));
         memset(y + from, 0, (size_t)(to - from) * sizeof *y);
 #pragma omp simd
         for (int64_t i = inner; i < outer; i++) {
