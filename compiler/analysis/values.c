@@ -1,9 +1,10 @@
 /* Values that are looked at where they are made, on request: typed AST in; out, the operations that are,
  * each with a site.
  *
- * --check=nan: operations of floats. --check=warp: those of warps, of which it is the mask. --check=index:
- * sums, differences, products and shifts in 32 bits or fewer on their way into an index, through variables, too. What a program means to wrap is left alone: what is below a
- * remainder of unsigned numbers or an operation on bits, as in a hash, and what it converts itself. */
+ * --check=nan: operations of floats. --check=warp: those of warps, of which it is the mask. --check=index: sums,
+ * differences, products and shifts in 32 bits or fewer on their way into an index, through variables, too. What a
+ * program means to wrap is left alone: what is below a remainder of unsigned numbers or an operation on bits, as in a
+ * hash, what it makes narrower itself, and what it asks for in 8 or 16 bits, as the hint on those says. */
 #include <string.h>
 
 #include "analysis/limits.h"
@@ -136,11 +137,13 @@ static void feed_parts(search *f, const kj_texpr *e)
 static void feed_binary(search *f, const kj_texpr *e)
 {
     kj_op op = e->u.binary.op;
+    int size = kj_types[e->type].size;
     bool wraps = op == KJ_OP_ADD || op == KJ_OP_SUB || op == KJ_OP_MUL || op == KJ_OP_SHL;
+    bool meant = e->written && size < 4;
     bool modulo = op == KJ_OP_MOD && !kj_is_signed(e->type);
     if (modulo || op == KJ_OP_AND || op == KJ_OP_OR || op == KJ_OP_XOR || op == KJ_OP_SHR)
         return;
-    if (wraps && kj_types[e->type].size <= 4)
+    if (wraps && !meant && size <= 4)
         look_at(f, e, "what an index is made of wraps");
     if (op == KJ_OP_SHL)
         feed(f, e->u.binary.lhs);

@@ -323,9 +323,14 @@ kjit_status kj_table_load(const kj_load_request *q, kjit_array **out)
 {
     table t = {.q = q};
     kjit_status status = kj_file_get(q->ctx, q->path, &t.text, &t.size);
+    bool packed = kj_ends_with(q->path, ".gz");
     if (status == KJIT_OK && kj_is_gzip(t.text, t.size))
         status = kj_gunzip(q->ctx, q->path, &t.text, &t.size);
-    bool packed = kj_ends_with(q->path, ".gz");
+    else if (status == KJIT_OK && packed)
+        status = kj_fail(q->ctx, KJIT_FORMAT,
+                         "cannot read '%s': it is not compressed by gzip, as its name says; plain "
+                         "text has a name without .gz",
+                         q->path);
     if (kj_ends_with(q->path, packed ? ".tsv.gz" : ".tsv"))
         t.separator = '\t';
     if (kj_ends_with(q->path, packed ? ".txt.gz" : ".txt"))

@@ -60,6 +60,10 @@ static void test_errors(void **state)
     o = (kjit_load_options){.as_dtype = 1, .dtype = KJIT_I32};
     FAILS(kjit_array_load_with(ctx, path, &o, &a), KJIT_FORMAT, "line 3, column 'y': '4.5'");
     assert_null(a);
+    snprintf(path, sizeof path, "%s", text_file("e.csv.gz", "x,y\n1,2\n"));
+    FAILS(kjit_array_load(ctx, path, &a), KJIT_FORMAT, "not compressed by gzip");
+    assert_null(a);
+    snprintf(path, sizeof path, "%s", path_of("e.csv"));
     o.dtype = KJIT_C64;
     FAILS(kjit_array_load_with(ctx, path, &o, &a), KJIT_TYPE, "real numbers");
     o.dtype = (kjit_dtype)4000;
