@@ -326,6 +326,8 @@ char *kj_target_emit(kj_target *t, LLVMModuleRef module, LLVMCodeGenFileType typ
         type = LLVMAssemblyFile;
     if (LLVMTargetMachineEmitToMemoryBuffer(t->machine, module, type, &error, out))
         return kj_llvm_text(error);
+    if (*out && t->kind->gpu)
+        *out = kj_ptx_mend_text(*out);
     if (!*out) /* it has no error for that */
         kj_break(KJ_NO_ROOM, "out of memory");
     return NULL;

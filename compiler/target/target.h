@@ -77,6 +77,12 @@ void kj_ptx_mend_floats(LLVMModuleRef module);
 /* Before PTX is written: around what NVIDIA's assembler makes of products of 64 bits whose low word is zero. */
 void kj_ptx_mend_words(LLVMModuleRef module);
 
+/* ---- ptx_text.c ---- */
+
+/* The same of what LLVM itself makes as it writes; gives the text that is right, which takes the other's place; NULL:
+ * out of memory. */
+LLVMMemoryBufferRef kj_ptx_mend_text(LLVMMemoryBufferRef ptx);
+
 /* ---- soft_fma.c ---- */
 
 /* Calls of llvm.fma become calls of functions, which `adapt` gives the attributes of the module's. */
