@@ -75,4 +75,7 @@ void kj_warn_of_divisor(kj_body *b, kj_op op, const kj_expr *divisor, kj_span sp
 void kj_warn_of_operation(kj_body *b, const kj_expr *e);
 void kj_warn_of_value(kj_body *b, const kj_expr *e); /* as a statement */
 
+/* Texts that are printed (text.c). */
+void kj_warn_of_print(kj_body *b, const kj_expr *call);
+
 #endif

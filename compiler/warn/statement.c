@@ -141,16 +141,48 @@ static void warn_of_chain(kj_body *b, const kj_expr *e)
     }
 }
 
+/* `nan`, also with a sign, unless the body or the file has a name of its own for it. */
+static bool is_nan(const kj_body *b, const kj_expr *e)
+{
+    if (e->kind == KJ_E_UNARY)
+        e = e->u.unary.arg;
+    return e->kind == KJ_E_NAME && strcmp(e->u.name, "nan") == 0 && !kj_warn_find(b, e->u.name) &&
+           !kj_item_called(b->file, "nan", 3);
+}
+
+static void warn_of_nan(kj_body *b, const kj_expr *e)
+{
+    const kj_expr *lhs = e->u.binary.lhs, *rhs = e->u.binary.rhs;
+    kj_op op = e->u.binary.op;
+    if (kj_ops[op].class != KJ_OPS_COMPARE || (!is_nan(b, lhs) && !is_nan(b, rhs)))
+        return;
+    kj_message *m =
+        kj_warn(b->diag, e->span, KJ_RULE_CONSTANT_CONDITION,
+                "this comparison is always %s: nan is not equal to anything, nor in an order",
+                op == KJ_OP_NE ? "true" : "false");
+    const kj_expr *other = is_nan(b, lhs) ? rhs : lhs;
+    const char *text = short_text(b, other->span.begin, other->span.end);
+    if (!is_nan(b, other) && text && (op == KJ_OP_EQ || op == KJ_OP_NE))
+        kj_hint(b->diag, m, "write %sisnan(%s)",
+                op == KJ_OP_EQ      ? ""
+                : kj_warn_in_run(b) ? "~"
+                                    : "not ",
+                text);
+}
+
 void kj_warn_of_operation(kj_body *b, const kj_expr *e)
 {
     if (e->kind == KJ_E_CHAIN)
         warn_of_chain(b, e);
-    if (e->kind == KJ_E_BINARY)
+    if (e->kind == KJ_E_BINARY) {
         kj_warn_of_divisor(b, e->u.binary.op, e->u.binary.rhs, e->span);
-    if (e->kind != KJ_E_CALL || kj_count(e->u.call.args) != 3)
-        return;
+        warn_of_nan(b, e);
+    }
     const char *name = called(b, e);
-    if (name && strcmp(name, "range") == 0 && is_zero(e->u.call.args->next->next))
+    if (name && strcmp(name, "print") == 0)
+        kj_warn_of_print(b, e);
+    if (name && strcmp(name, "range") == 0 && kj_count(e->u.call.args) == 3 &&
+        is_zero(e->u.call.args->next->next))
         kj_warn(b->diag, e->span, KJ_RULE_STEP_ZERO, "a range of step 0 is empty");
 }
 
