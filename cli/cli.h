@@ -66,7 +66,7 @@ struct options {
     int narguments;
     const char **saves;
     int nsaves;
-    const char *text; /* the program itself, in the place of a file's name */
+    char *text; /* the program itself, in the place of a file's name */
     const char *device, *emit, *kernel, *out, *arch, *cpu, *cache, *trace;
     int workers, opt_level;
     unsigned check;   /* KJIT_CHECK_... */

@@ -111,6 +111,18 @@ static bool show_axis(const char *name)
     return found;
 }
 
+/* All vectors are told with f32x4. */
+static bool show_vector(const char *name)
+{
+    char number;
+    unsigned bits, parts;
+    int end = 0;
+    bool is_vector = sscanf(name, "%c%2ux%1u%n", &number, &bits, &parts, &end) == 3 &&
+                     name[end] == '\0' && strchr("ifu", number) && parts >= 2 && parts <= 4;
+    return is_vector && bits >= 8 && bits <= 64 && (bits & (bits - 1)) == 0 &&
+           (number != 'f' || bits > 8) && show("f32x4", true);
+}
+
 static int unknown(const char *name)
 {
     enum { MOST = 1024 };
@@ -140,7 +152,7 @@ int command_doc(const options *o)
         bool found = show(name, true), members = show_members(name);
         if (members || !found)
             found |= show(name, false);
-        if (!found && !members && !show_axis(name))
+        if (!found && !members && !show_axis(name) && !show_vector(name))
             code = unknown(name);
     }
     return code;

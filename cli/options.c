@@ -38,12 +38,6 @@ static bool set_save(options *o, const char *value)
     return true;
 }
 
-static bool set_text(options *o, const char *value)
-{
-    o->text = value;
-    return true;
-}
-
 static bool set_time(options *o, const char *value)
 {
     (void)value;
@@ -210,9 +204,17 @@ static bool append(char **list, const char *between, const char *value)
     return true;
 }
 
+/* Several are lines of one text. */
+static bool set_text(options *o, const char *value)
+{
+    return append(&o->text, "\n", value);
+}
+
 static bool set_warn(options *o, const char *value)
 {
-    return append(&o->warn, ",", value);
+    if (!*value)
+        complain("--warn takes off, all, error or names of warnings, not ''");
+    return *value && append(&o->warn, ",", value);
 }
 
 static bool set_path(options *o, const char *value)
@@ -350,7 +352,8 @@ static void list_checks(void)
 
 static const option table[] = {
     {"-e", "TEXT", IN_RUN, set_text,
-     "run this text, not a FILE: a file's, or the statements of a run block"},
+     "run this text, not a FILE: a file's, or the statements of a run block; several are its "
+     "lines"},
     {"--save", "NAME=FILE", IN_RUN, set_save,
      "save an array of the run block at its end (.npy, .csv, .png, ...; floats as a picture: "
      "x.png,low=0,high=9)"},
@@ -470,7 +473,10 @@ static int unknown(const command *c, const char *argument)
             names[n++] = table[i].name + 2;
     }
     const char *near = nearest(name + strspn(name, "-"), names, n);
-    if (find(IN_ALL, argument, &value))
+    if (strcmp(name, "--threads") == 0 && c->bit & IN_RUN)
+        complain("there is no option --threads: threads of the CPU device are --workers%s%s",
+                 argument + len, argument[len] ? "" : "=N");
+    else if (find(IN_ALL, argument, &value))
         complain("%s has no option %s; 'kjit %s --help' lists them", c->name, name, c->name);
     else if (!near && argument[len] && c->bit & (IN_RUN | IN_BUILD | IN_INFO))
         complain("there is no option %s: a %s is written %s", name,
@@ -539,6 +545,7 @@ int parse_options(const command *c, int argc, char **argv, options *o)
 void free_options(options *o)
 {
     free(o->arguments);
+    free(o->text);
     free(o->warn);
     free(o->path);
     free(o->saves);

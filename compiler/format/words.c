@@ -64,11 +64,12 @@ static int behind_format(const kj_tokens *t, int i)
 /* Does the `;` at i end what nothing else would? */
 static bool separates(const kj_tokens *t, const char *text, int i, const kj_word *before)
 {
-    uint32_t begin = before ? before->span.end : 0;
-    kj_span at = t->all[i].span, next = t->all[i + 1].span;
+    const kj_token *next = &t->all[i + 1];
+    while (next->kind == KJ_TK_SEMICOLON) /* the first of several does, or none */
+        next++;
     return before && before->kind != KJ_TK_SEMICOLON && before->kind != KJ_TK_LBRACE &&
-           t->all[i + 1].kind != KJ_TK_RBRACE && t->all[i + 1].kind != KJ_TK_END &&
-           !has_line_end(text, begin, at.begin) && !has_line_end(text, at.end, next.begin);
+           next->kind != KJ_TK_RBRACE && next->kind != KJ_TK_END &&
+           !has_line_end(text, before->span.end, next->span.begin);
 }
 
 static void collect(kj_arena *arena, kj_words *words, const kj_tokens *t, uint32_t begin)

@@ -110,9 +110,9 @@ static void check_launch(kj_sema *s, const kj_expr *call, const kj_kernel_decl *
             return;
         }
         if (i >= k->nparams) {
-            kj_message *m =
-                kj_sema_error(s, arg->span, KJ_RULE_ARGUMENT_COUNT,
-                              "kernel '%s' takes %d arguments, not %d", k->name, k->nparams, n);
+            kj_message *m = kj_sema_error(s, arg->span, KJ_RULE_ARGUMENT_COUNT,
+                                          "kernel '%s' takes %d argument%s, not %d", k->name,
+                                          k->nparams, k->nparams == 1 ? "" : "s", n);
             kj_note(s->diag, m, k->item->name_span, "declared here");
             return;
         }

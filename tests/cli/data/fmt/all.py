@@ -9,6 +9,7 @@ import sys
 
 kjit, root, out = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
 BEHIND = re.compile(r'[^\s#].*#')  # a comment behind code, whose column says with which others it is aligned
+WHOLE = re.compile(r'\s*(let|var|print|return)\b[^"#{}]*[\w)\]]\s*$')  # a statement that ends with its line
 
 
 def fmt(folder, *options):
@@ -18,9 +19,11 @@ def fmt(folder, *options):
 
 
 def move_about(text, rng):
-    """Other indentation, blanks at the ends of lines, more empty lines where there are some."""
+    """Other indentation, blanks and semicolons at the ends of lines, more empty lines where there are some."""
     lines = []
     for line in text.splitlines():
+        if WHOLE.match(line) and all(line.count(a) == line.count(b) for a, b in ("()", "[]")):
+            line += rng.choice(["", ";", " ;", ";; ;"])
         if not BEHIND.search(line):
             line = rng.choice(["", " ", "\t", " " * 9]) + line.lstrip() + rng.choice(["", "  ", "\t"])
         lines += [line] * (rng.randint(1, 3) if not line.strip() else 1)
