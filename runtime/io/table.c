@@ -55,14 +55,6 @@ static kjit_status read_first(table *t)
     return kj_fail(t->q->ctx, KJIT_FORMAT, "'%s' has no rows", t->q->path);
 }
 
-static int64_t column_named(const table *t, const char *name)
-{
-    for (int64_t i = 0; t->titled && i < t->columns; i++)
-        if (kj_cell_is(&t->first[i], name))
-            return i;
-    return -1;
-}
-
 /* How many bytes of a cell a message has: whole characters. */
 static int shown(const kj_cell *cell)
 {
@@ -101,6 +93,22 @@ static kjit_status no_column(const table *t, const char *name)
                                t->q->path, name);
     kj_text_free(&names);
     return status;
+}
+
+/* The one column of that name. */
+static kjit_status find_column(const table *t, const char *name, int64_t *out)
+{
+    int64_t found = -1;
+    for (int64_t i = 0; t->titled && i < t->columns; i++) {
+        if (!kj_cell_is(&t->first[i], name))
+            continue;
+        if (found >= 0)
+            return kj_fail(t->q->ctx, KJIT_FORMAT, "'%s' has two columns '%s': %lld and %lld",
+                           t->q->path, name, (long long)found + 1, (long long)i + 1);
+        found = i;
+    }
+    *out = found;
+    return found < 0 ? no_column(t, name) : KJIT_OK;
 }
 
 /* ---- Which columns are read, and into what ---- */
@@ -163,9 +171,9 @@ static kjit_status choose_fields(table *t)
                        "'%s' has %lld columns without names, and %s %lld numbers", t->q->path,
                        (long long)t->columns, t->q->of->name, (long long)t->n);
     for (int64_t i = 0; t->titled && i < t->n; i++) {
-        t->parts[i].column = column_named(t, t->parts[i].name);
-        if (t->parts[i].column < 0)
-            return no_column(t, t->parts[i].name);
+        status = find_column(t, t->parts[i].name, &t->parts[i].column);
+        if (status != KJIT_OK)
+            return status;
     }
     qsort(t->parts, (size_t)t->n, sizeof *t->parts, by_column);
     return KJIT_OK;
@@ -184,9 +192,7 @@ static kjit_status choose(table *t)
             return no_memory(t);
         p->type = t->q->dtype;
     }
-    if (t->q->name)
-        t->parts[0].column = column_named(t, t->q->name);
-    return t->parts[0].column < 0 ? no_column(t, t->q->name) : KJIT_OK;
+    return t->q->name ? find_column(t, t->q->name, &t->parts[0].column) : KJIT_OK;
 }
 
 /* ---- The rows ---- */

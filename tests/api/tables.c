@@ -63,6 +63,14 @@ static void test_errors(void **state)
     snprintf(path, sizeof path, "%s", text_file("e.csv.gz", "x,y\n1,2\n"));
     FAILS(kjit_array_load(ctx, path, &a), KJIT_FORMAT, "not compressed by gzip");
     assert_null(a);
+    snprintf(path, sizeof path, "%s", text_file("e2.csv", "x,y,x\n1,2,3\n"));
+    o = (kjit_load_options){.name = "x"};
+    FAILS(kjit_array_load_with(ctx, path, &o, &a), KJIT_FORMAT, "two columns 'x': 1 and 3");
+    assert_null(a);
+    o.name = "y";
+    OK(kjit_array_load_with(ctx, path, &o, &a));
+    kjit_array_free(a);
+    o = (kjit_load_options){.as_dtype = 1};
     snprintf(path, sizeof path, "%s", path_of("e.csv"));
     o.dtype = KJIT_C64;
     FAILS(kjit_array_load_with(ctx, path, &o, &a), KJIT_TYPE, "real numbers");
