@@ -1,5 +1,7 @@
 /* What integers can be: an expression in, the least and the most that it can give out, by its types, constants, functions
  * and loops over constants. */
+#include <string.h>
+
 #include "warn/range.h"
 
 typedef struct range {
@@ -39,6 +41,11 @@ static int64_t floor_div(int64_t a, int64_t positive)
     return a / positive - (a % positive < 0);
 }
 
+static bool is_same(kj_span a, kj_span b)
+{
+    return a.begin == b.begin && a.end == b.end;
+}
+
 static range product(range a, range b)
 {
     range r = {INT64_MAX, INT64_MIN};
@@ -51,6 +58,27 @@ static range product(range a, range b)
         r.most = p > r.most ? p : r.most;
     }
     return r;
+}
+
+/* Of numbers that have these bits set or not: 0 .. 2^k - 1, or from -2^k on. */
+static range of_bits(range a, range b)
+{
+    int64_t low = least(a.least, b.least), high = most(a.most, b.most), all = 0;
+    while (all < high || -all - 1 > low)
+        all = 2 * all + 1;
+    return (range){low < 0 ? -all - 1 : 0, all};
+}
+
+static bool is_square(const kj_texpr *a, const kj_texpr *b)
+{
+    return a->kind == KJ_TE_VAR && b->kind == KJ_TE_VAR && a->u.var == b->u.var &&
+           !a->u.var->mutable;
+}
+
+static range of_square(range a)
+{
+    range r = product(a, a);
+    return r.least == INT64_MIN ? r : (range){most(r.least, 0), r.most};
 }
 
 /* Exactly, where its type does not matter. */
@@ -71,7 +99,8 @@ static range of_operation(const kj_made *w, const kj_texpr *e, int depth)
                        __builtin_sub_overflow(a.most, b.least, &r.most)
                    ? any
                    : r;
-    case KJ_OP_MUL: return product(a, b);
+    case KJ_OP_MUL:
+        return is_square(e->u.binary.lhs, e->u.binary.rhs) ? of_square(a) : product(a, b);
     case KJ_OP_SHL:
         return fixed && c < 32 ? product(a, (range){(int64_t)1 << c, (int64_t)1 << c}) : any;
     case KJ_OP_SHR:
@@ -79,6 +108,7 @@ static range of_operation(const kj_made *w, const kj_texpr *e, int depth)
             return (range){0, (int64_t)(UINT64_MAX >> c)};
         return fixed && c < 63 ? (range){a.least >> c, a.most >> c} : any;
     case KJ_OP_AND: return fixed ? (range){0, c} : any;
+    case KJ_OP_OR: return of_bits(a, b);
     case KJ_OP_MOD: return fixed && c > 0 ? (range){0, c - 1} : any;
     case KJ_OP_FLOORDIV:
         return fixed && c > 0 ? (range){floor_div(a.least, c), floor_div(a.most, c)} : any;
@@ -169,6 +199,30 @@ static range of_negative(range x)
 
 /* ---- Expressions ---- */
 
+const kj_texpr *kj_in_place(const kj_made *w, const kj_texpr *e)
+{
+    const kj_var *v = e->kind == KJ_TE_VAR && !e->written ? e->u.var : NULL;
+    const kj_tstmt *made = v && !v->mutable && v->id < w->room ? w->of[v->id] : NULL;
+    bool named = v && (strcmp(v->name, "base") == 0 || strcmp(v->name, "square") == 0);
+    bool held = named && made && made->kind == KJ_TS_DECL && made->u.decl.init &&
+                is_same(v->span, e->span) && is_same(made->u.decl.init->span, e->span);
+    return held ? made->u.decl.init : e;
+}
+
+const kj_texpr *kj_power_base(const kj_made *w, const kj_texpr *e)
+{
+    const kj_texpr *product = kj_in_place(w, e), *base, *square;
+    if (product->kind != KJ_TE_BINARY || product->u.binary.op != KJ_OP_MUL)
+        return NULL;
+    base = product->u.binary.lhs;
+    square = product->u.binary.rhs;
+    if (!is_same(square->span, e->span) && !is_same(square->span, base->span))
+        return NULL; /* x * x has two places */
+    while (is_same(base->span, e->span) && kj_in_place(w, base)->kind == KJ_TE_BINARY)
+        base = kj_in_place(w, base)->u.binary.lhs;
+    return kj_in_place(w, base);
+}
+
 /* Of a loop over constants, or of what a let is. */
 static range of_variable(const kj_made *w, const kj_var *v, int depth)
 {
@@ -182,11 +236,21 @@ static range of_variable(const kj_made *w, const kj_var *v, int depth)
     return start < stop ? (range){start, stop - 1} : stop < start ? (range){stop + 1, start} : all;
 }
 
+/* Is it arithmetic that may go beyond its type, and nobody asked for that? */
+static bool grows(const kj_made *w, const kj_texpr *e)
+{
+    const kj_op op = e->kind == KJ_TE_BINARY ? e->u.binary.op : KJ_NOPS;
+    return !e->written &&
+           (e->kind == KJ_TE_CONVERT || e->kind == KJ_TE_UNARY || e->kind == KJ_TE_SELECT ||
+            op == KJ_OP_ADD || op == KJ_OP_SUB || op == KJ_OP_MUL || op == KJ_OP_SHL ||
+            op == KJ_OP_OR || kj_in_place(w, e) != e);
+}
+
 static range range_of(const kj_made *w, const kj_texpr *e, int depth)
 {
     range all = of_type(e->type), r = all;
     if (depth > DEEPEST || !kj_is_int(e->type))
-        return all;
+        return w->exact ? (range){INT64_MIN, INT64_MAX} : all;
     if (e->kind == KJ_TE_CONST)
         r = (range){e->u.value.i, e->u.value.i};
     else if (e->kind == KJ_TE_CONVERT && kj_is_int(e->u.unary.arg->type))
@@ -201,12 +265,18 @@ static range range_of(const kj_made *w, const kj_texpr *e, int depth)
         r = of_call(w, e, depth + 1);
     else if (e->kind == KJ_TE_VAR && !e->u.var->mutable)
         r = of_variable(w, e->u.var, depth + 1);
-    return is_within(r, all) ? r : all;
+    return is_within(r, all) || (w->exact && grows(w, e)) ? r : all;
 }
 
 bool kj_leaves_type(const kj_made *made, const kj_texpr *operation)
 {
     return !is_within(of_operation(made, operation, 0), of_type(operation->type));
+}
+
+bool kj_fits(const kj_made *made, const kj_texpr *e, kj_dtype type)
+{
+    const kj_made exact = {.of = made->of, .room = made->room, .exact = true};
+    return is_within(range_of(&exact, e, 0), of_type(type));
 }
 
 bool kj_takes_integers(const kj_texpr *e, const char **then)

@@ -64,22 +64,68 @@ static bool see_asked(void *ctx, const kj_tstmt *s, const kj_texpr *e)
     return true;
 }
 
-/* Arithmetic that leaves the type's range as soon as its operands are not small, and whose type nobody
- * asked for. */
-static bool wraps(const types_walk *w, const kj_texpr *e, int least, int most)
+static bool same_text(const types_walk *w, kj_span a, kj_span b)
 {
-    if (e->kind != KJ_TE_BINARY || e->written || !is_int_of(e, least, most))
+    const char *text = w->diag->source->text;
+    return a.begin < a.end && b.begin < b.end && a.end - a.begin == b.end - b.begin &&
+           memcmp(text + a.begin, text + b.begin, a.end - a.begin) == 0;
+}
+
+/* h << 5 | h >> 27: all bits of its type come back in. */
+static bool is_rotation(const types_walk *w, const kj_texpr *either)
+{
+    const kj_texpr *left = kj_in_place(&w->made, either->u.binary.lhs),
+                   *right = kj_in_place(&w->made, either->u.binary.rhs);
+    if (left->kind != KJ_TE_BINARY || right->kind != KJ_TE_BINARY ||
+        left->u.binary.op + right->u.binary.op != KJ_OP_SHL + KJ_OP_SHR ||
+        kj_ops[left->u.binary.op].class != KJ_OPS_SHIFT ||
+        !same_text(w, left->u.binary.lhs->span, right->u.binary.lhs->span))
         return false;
-    kj_op op = e->u.binary.op;
-    return (op == KJ_OP_ADD || op == KJ_OP_SUB || op == KJ_OP_MUL || op == KJ_OP_SHL) &&
-           kj_leaves_type(&w->made, e);
+    const kj_texpr *a = left->u.binary.rhs, *b = right->u.binary.rhs;
+    return a->kind != KJ_TE_CONST || b->kind != KJ_TE_CONST ||
+           a->u.value.i + b->u.value.i == kj_types[either->type].bits;
+}
+
+/* The first operation in it that leaves the type's range as soon as its operands are not small, and whose type nobody
+ * asked for; NULL: there is none. Sums of 32 bits hardly do. What `^` mixes, and `&` masks, may fall off. */
+static const kj_texpr *wrapping(const types_walk *w, const kj_texpr *whole, int least, int most)
+{
+    const kj_texpr *e = kj_in_place(&w->made, whole), *found = NULL;
+    kj_op op = e->kind == KJ_TE_BINARY ? e->u.binary.op : KJ_NOPS;
+    if (whole->written || e->written || !is_int_of(e, least, most))
+        return NULL;
+    if (e->kind == KJ_TE_UNARY && e->u.unary.op == KJ_OP_NEG)
+        return wrapping(w, e->u.unary.arg, least, most);
+    bool sum = op == KJ_OP_ADD || op == KJ_OP_SUB, either = op == KJ_OP_OR;
+    if (!sum && !either && op != KJ_OP_MUL && op != KJ_OP_SHL)
+        return NULL;
+    if (!either && (!sum || most < 32) && kj_leaves_type(&w->made, e))
+        return e;
+    if (either && is_rotation(w, e))
+        return NULL;
+    found = wrapping(w, e->u.binary.lhs, least, most);
+    return found || op == KJ_OP_SHL ? found : wrapping(w, e->u.binary.rhs, least, most);
 }
 
 /* ---- 8 and 16 bits ---- */
 
+/* Is one part of a value written in it, or behind it: v[i].x? */
+static bool names_part(const types_walk *w, kj_span span)
+{
+    const char *text = w->diag->source->text;
+    for (uint32_t i = span.begin; i + 1 < span.end; i++)
+        if (text[i] == '.' && strchr("xyzw", text[i + 1]) && !kj_is_word(text[i + 2]))
+            return true;
+    const char *behind = text + span.end;
+    return behind[strspn(behind, ") ")] == '.';
+}
+
 /* The vector that e is a part of where whole vectors are written, or NULL. */
 static const kj_aggregate *vector_of(const types_walk *w, const kj_texpr *e)
 {
+    const kj_texpr *held = kj_in_place(&w->made, e);
+    if (held != e)
+        return vector_of(w, held);
     if (e->kind == KJ_TE_BINARY) {
         const kj_aggregate *of = vector_of(w, e->u.binary.lhs);
         return of ? of : vector_of(w, e->u.binary.rhs);
@@ -89,9 +135,7 @@ static const kj_aggregate *vector_of(const types_walk *w, const kj_texpr *e)
     if (made && made->kind == KJ_TS_DECL && made->u.decl.init)
         return vector_of(w, made->u.decl.init);
     const kj_tarray *whole = e->kind == KJ_TE_LOAD ? e->u.load.array->whole : NULL;
-    const char *text = w->diag->source->text + e->span.begin;
-    bool part = memchr(text, '.', e->span.end - e->span.begin); /* v[i].x */
-    return whole && kj_is_vector(whole->of) && !part ? whole->of : NULL;
+    return whole && kj_is_vector(whole->of) ? whole->of : NULL;
 }
 
 /* An instance of a generic function asks what another needs. */
@@ -107,9 +151,10 @@ static bool is_generic(const types_walk *w, kj_span span)
 static void widen_in(const types_walk *w, kj_message *m, const kj_texpr *e, kj_dtype to,
                      const kj_tstmt *let, bool hint_only)
 {
-    const kj_aggregate *vector = vector_of(w, e);
+    const kj_aggregate *vector = names_part(w, e->span) ? NULL : vector_of(w, e);
     kj_widen how = {.s = let ? let : w->s,
                     .e = e,
+                    .made = &w->made,
                     .to = to,
                     .hint_only = hint_only,
                     .own = vector ? vector->name : kj_type_name(e->type),
@@ -137,6 +182,8 @@ typedef struct usage {
     const kj_texpr *beside; /* what it is compared with; or NULL */
     bool equal;             /* asked only whether it is the same */
     const kj_tstmt *let;    /* whose value it is; or NULL */
+    const kj_tstmt *loop;   /* whose bound it is; or NULL */
+    const kj_texpr *to16;   /* the conversion to 16 bits that it is used by; or NULL */
 } usage;
 
 /* The let whose type nobody wrote, or in which divmod has its argument; or NULL. */
@@ -152,25 +199,21 @@ static const kj_tstmt *untyped_let(const types_walk *w, const kj_texpr *e)
     return behind[strspn(behind, " \t")] == ':' ? NULL : made;
 }
 
-static bool same_text(const types_walk *w, kj_span a, kj_span b)
-{
-    const char *text = w->diag->source->text;
-    return a.begin < a.end && b.begin < b.end && a.end - a.begin == b.end - b.begin &&
-           memcmp(text + a.begin, text + b.begin, a.end - a.begin) == 0;
-}
-
 /* A sum compared with one of its operands asks whether it wrapped; whether a difference is 0 does not depend on that. */
 static bool is_told_by_wrapping(const types_walk *w, const kj_texpr *e, const usage *use)
 {
     const kj_texpr *beside = use->beside;
-    return beside && ((use->equal && e->u.binary.op == KJ_OP_SUB) ||
-                      same_text(w, beside->span, e->u.binary.lhs->span) ||
-                      same_text(w, beside->span, e->u.binary.rhs->span));
+    e = kj_in_place(&w->made, e);
+    return beside && e->kind == KJ_TE_BINARY &&
+           ((use->equal && e->u.binary.op == KJ_OP_SUB) ||
+            same_text(w, beside->span, e->u.binary.lhs->span) ||
+            same_text(w, beside->span, e->u.binary.rhs->span));
 }
 
 /* Are all uses of a variable such that it may as well have more bits? */
 typedef struct uses {
     const kj_var *var;
+    kj_dtype to; /* more bits are these */
     int all, wide;
 } uses;
 
@@ -188,10 +231,18 @@ static bool see_use(void *ctx, const kj_tstmt *s, const kj_texpr *e)
     u->all += is_use(e, u->var);
     if (e->kind == KJ_TE_CONVERT)
         u->wide += is_use(e->u.unary.arg, u->var) &&
-                   (e->written || e->type == KJ_I32 || e->type == KJ_I64);
+                   (e->written || e->type == u->to || (u->to == KJ_I32 && e->type == KJ_I64));
     else if (e->kind == KJ_TE_BINARY && kj_ops[e->u.binary.op].class == KJ_OPS_COMPARE)
         u->wide += is_use(e->u.binary.lhs, u->var) + is_use(e->u.binary.rhs, u->var);
     return true;
+}
+
+/* May a variable have that type, wherever it is used? */
+static bool may_be(const types_walk *w, const kj_var *v, kj_dtype to)
+{
+    uses u = {.var = v, .to = to};
+    kj_walk(w->body, NULL, see_use, &u);
+    return u.wide == u.all;
 }
 
 static void warn_of_arithmetic(const types_walk *w, const kj_texpr *e, const usage *use)
@@ -202,14 +253,26 @@ static void warn_of_arithmetic(const types_walk *w, const kj_texpr *e, const usa
     kj_message *m = kj_warn(w->diag, e->span, KJ_RULE_NARROW_ARITHMETIC,
                             "this is computed in %s, where it can wrap, before %s is %s",
                             kj_type_name(e->type), what, use->then);
+    kj_dtype wide = kj_fits(&w->made, e, KJ_I32) ? KJ_I32 : KJ_I64;
+    if (!v && use->loop) {
+        widen_in(w, m, e, wide, NULL, !may_be(w, use->loop->u.for_.var, wide));
+        return;
+    }
     if (!v) {
         widen(w, m, e, KJ_VOID);
         return;
     }
-    uses u = {.var = v};
-    kj_walk(w->body, NULL, see_use, &u);
-    widen_in(w, m, e, KJ_I32, use->let, !named || u.wide < u.all);
+    if (use->to16)
+        wide = use->to16->type;
+    widen_in(w, m, e, wide, use->let, !named || !may_be(w, v, wide));
     w->made.of[v->id] = NULL; /* told once */
+}
+
+/* Does it wrap, and does nothing compare what it is made of, which may be a guard? */
+static bool may_wrap(const types_walk *w, const kj_texpr *e)
+{
+    const kj_texpr *found = wrapping(w, e, 8, 16);
+    return found && !is_asked(w, found->u.binary.lhs) && !is_asked(w, found->u.binary.rhs);
 }
 
 /* e, what it chooses from, what it is the negative of, or what a let was given. */
@@ -229,8 +292,7 @@ static void warn_of_narrow(const types_walk *w, const kj_texpr *e, usage use)
             warn_of_narrow(w, e->u.call.args[i], use);
     } else if (e->kind == KJ_TE_UNARY && e->u.unary.op == KJ_OP_NEG && !e->written) {
         warn_of_narrow(w, e->u.unary.arg, use);
-    } else if (wraps(w, e, 8, 16) && !is_asked(w, e->u.binary.lhs) &&
-               !is_asked(w, e->u.binary.rhs) && !(use.let && is_told_by_wrapping(w, e, &use))) {
+    } else if (may_wrap(w, e) && !(use.let && is_told_by_wrapping(w, e, &use))) {
         warn_of_arithmetic(w, e, &use);
     }
 }
@@ -254,9 +316,11 @@ static void see_compared(const types_walk *w, const kj_texpr *e)
 static void see_narrow(const types_walk *w, const kj_texpr *e)
 {
     kj_op op = e->kind == KJ_TE_BINARY ? e->u.binary.op : KJ_NOPS;
-    bool wider = e->kind == KJ_TE_CONVERT && kj_types[e->type].bits > 16 && !is_count(w, e);
+    bool wider = e->kind == KJ_TE_CONVERT && !is_count(w, e) &&
+                 kj_types[e->type].bits > kj_types[e->u.unary.arg->type].bits;
+    const kj_texpr *to16 = is_int_of(e, 16, 16) && !e->written ? e : NULL;
     if (wider)
-        warn_of_narrow(w, e->u.unary.arg, (usage){.then = "widened"});
+        warn_of_narrow(w, e->u.unary.arg, (usage){.then = "widened", .to16 = to16});
     if (op == KJ_OP_FLOORDIV || op == KJ_OP_MOD || op == KJ_OP_DIV)
         warn_of_narrow(w, e->u.binary.lhs, (usage){.then = "divided"});
     else if (op == KJ_OP_SHR)
@@ -268,24 +332,22 @@ static void see_narrow(const types_walk *w, const kj_texpr *e)
         warn_of_narrow(w, e->u.call.args[i], (usage){.then = then});
 }
 
-/* ---- 32 bits in 64 ---- */
-
-/* The first product or shift that can wrap, also in sums of them; NULL: there is none. */
-static const kj_texpr *wrapping_product(const types_walk *w, const kj_texpr *e)
+static void see_bounds(const types_walk *w, const kj_tstmt *s)
 {
-    kj_op op = e->kind == KJ_TE_BINARY && !e->written ? e->u.binary.op : KJ_NOPS;
-    if (op == KJ_OP_ADD || op == KJ_OP_SUB) {
-        const kj_texpr *left = wrapping_product(w, e->u.binary.lhs);
-        return left ? left : wrapping_product(w, e->u.binary.rhs);
-    }
-    return wraps(w, e, 32, 32) ? e : NULL;
+    const usage use = {.then = "a bound of the loop", .loop = s};
+    warn_of_narrow(w, s->u.for_.start, use);
+    warn_of_narrow(w, s->u.for_.stop, use);
+    warn_of_narrow(w, s->u.for_.step, use);
 }
+
+/* ---- 32 bits in 64 ---- */
 
 /* The outermost difference of unsigned numbers that can wrap, also in sums of them; NULL: there is none. */
 static const kj_texpr *wrapping_difference(const types_walk *w, const kj_texpr *e)
 {
     kj_op op = e->kind == KJ_TE_BINARY && !e->written ? e->u.binary.op : KJ_NOPS;
-    if (op == KJ_OP_SUB && wraps(w, e, 32, 32) && !kj_is_signed(e->type))
+    if (op == KJ_OP_SUB && is_int_of(e, 32, 32) && !kj_is_signed(e->type) &&
+        kj_leaves_type(&w->made, e))
         return e;
     if (op != KJ_OP_ADD && op != KJ_OP_SUB)
         return NULL;
@@ -306,17 +368,18 @@ static void see_product(const types_walk *w, const kj_texpr *value)
     const kj_texpr *e = value->u.unary.arg;
     while (e->kind == KJ_TE_UNARY)
         e = e->u.unary.arg;
-    const kj_texpr *product = wrapping_product(w, e);
+    const kj_texpr *product = wrapping(w, e, 32, 32);
     bool below = !product && kj_is_signed(value->type);
     if (below)
         product = wrapping_difference(w, e);
     if (!product)
         return;
-    bool shift = product->u.binary.op == KJ_OP_SHL;
+    bool shift = product->u.binary.op == KJ_OP_SHL, power = kj_power_base(&w->made, product);
     kj_message *m = kj_warn(w->diag, product->span, KJ_RULE_NARROW_PRODUCT,
                             "this %s is computed in %s, where it can wrap, before it is %s",
                             below   ? "difference"
                             : shift ? "shift"
+                            : power ? "power"
                                     : "product",
                             kj_type_name(e->type), kj_type_name(value->type));
     widen(w, m, e, value->type);
@@ -326,7 +389,7 @@ static void see_product(const types_walk *w, const kj_texpr *value)
 static void see_sum(const types_walk *w, const kj_texpr *value)
 {
     kj_op op = value->kind == KJ_TE_BINARY ? value->u.binary.op : KJ_NOPS;
-    if (op == KJ_OP_ADD || op == KJ_OP_SUB) {
+    if (op == KJ_OP_ADD || op == KJ_OP_SUB || op == KJ_OP_OR) {
         see_sum(w, value->u.binary.lhs);
         see_sum(w, value->u.binary.rhs);
     } else {
@@ -391,6 +454,8 @@ static void see_stmt(types_walk *w, const kj_tstmt *s)
         see_sum(w, s->u.assign.value);
     else if (s->kind == KJ_TS_DECL && is_written(w, s->u.decl.var)) /* a sum here is an index */
         see_product(w, s->u.decl.init);
+    if (s->kind == KJ_TS_FOR)
+        see_bounds(w, s);
     if (s->kind == KJ_TS_DECL && s->u.decl.init)
         note(w, s->u.decl.var, s);
     else if (s->kind == KJ_TS_FOR)

@@ -6,6 +6,7 @@
 
 typedef struct widening {
     const kj_diag *diag;
+    const kj_made *made;
     const char *wider;
     bool each;    /* all operands need it */
     uint32_t end; /* of what was put into `text` */
@@ -13,16 +14,20 @@ typedef struct widening {
     bool failed; /* the source is not what the tree says */
 } widening;
 
-static const kj_texpr *plain(const kj_texpr *e)
+static const kj_texpr *plain(const kj_made *made, const kj_texpr *e)
 {
+    e = kj_in_place(made, e);
     while (e->kind == KJ_TE_CONVERT && !e->written && kj_is_int(e->u.unary.arg->type))
-        e = e->u.unary.arg;
+        e = kj_in_place(made, e->u.unary.arg);
     return e;
 }
 
-static bool is_arithmetic(const kj_texpr *e)
+static bool is_arithmetic(const kj_made *made, const kj_texpr *e)
 {
     kj_op op = e->kind == KJ_TE_BINARY ? e->u.binary.op : KJ_NOPS;
+    if (op == KJ_OP_OR && !e->written)
+        return is_arithmetic(made, plain(made, e->u.binary.lhs)) ||
+               is_arithmetic(made, plain(made, e->u.binary.rhs));
     return !e->written &&
            ((e->kind == KJ_TE_UNARY && e->u.unary.op == KJ_OP_NEG) || op == KJ_OP_ADD ||
             op == KJ_OP_SUB || op == KJ_OP_MUL || op == KJ_OP_SHL);
@@ -48,6 +53,17 @@ static uint32_t operator_at(const kj_diag *diag, const kj_texpr *e)
     for (; within && at + len <= end; at++)
         if (memcmp(text + at, spelling, len) == 0)
             return text[at + len] == '=' ? 0 : at;
+    return 0;
+}
+
+/* Where the ** of a power stands, behind its base; 0: nowhere. */
+static uint32_t power_at(const kj_diag *diag, kj_span all, kj_span base)
+{
+    const char *text = diag->source->text;
+    bool within = all.begin <= base.begin && base.end < all.end;
+    for (uint32_t at = base.end; within && at + 2 < all.end; at++)
+        if (memcmp(text + at, "**", 2) == 0)
+            return text[at + 2] == '=' ? 0 : at;
     return 0;
 }
 
@@ -82,8 +98,15 @@ static void convert_whole(widening *w, kj_span span)
  * that of its record. */
 static void convert(widening *w, const kj_texpr *e, kj_span at)
 {
-    e = plain(e);
-    if (!is_arithmetic(e)) {
+    e = plain(w->made, e);
+    const kj_texpr *base = kj_power_base(w->made, e);
+    if (base && !e->written) {
+        uint32_t end = power_at(w->diag, e->span, base->span);
+        w->failed |= end == 0;
+        convert(w, base, (kj_span){e->span.begin, end});
+        return;
+    }
+    if (!is_arithmetic(w->made, e)) {
         convert_whole(w, at);
         return;
     }
@@ -91,9 +114,9 @@ static void convert(widening *w, const kj_texpr *e, kj_span at)
         convert(w, e->u.unary.arg, (kj_span){e->span.begin + 1, e->span.end});
         return;
     }
-    const kj_texpr *lhs = plain(e->u.binary.lhs), *rhs = plain(e->u.binary.rhs);
-    bool shift = e->u.binary.op == KJ_OP_SHL, left = is_arithmetic(lhs);
-    bool right = !shift && is_arithmetic(rhs);
+    const kj_texpr *lhs = plain(w->made, e->u.binary.lhs), *rhs = plain(w->made, e->u.binary.rhs);
+    bool shift = e->u.binary.op == KJ_OP_SHL, left = is_arithmetic(w->made, lhs);
+    bool right = !shift && is_arithmetic(w->made, rhs);
     uint32_t op = operator_at(w->diag, e);
     uint32_t behind = op + (uint32_t)strlen(kj_ops[e->u.binary.op].spelling);
     w->failed |= op == 0;
@@ -142,29 +165,57 @@ static bool hands_on(const kj_texpr *e, const kj_texpr *part)
             (e->kind == KJ_TE_CALL && strcmp(kj_builtins[e->u.call.id].group, "arithmetic") == 0));
 }
 
-/* What the arithmetic is part of, as far as its type stays as narrow; *to: what that is made then, or void where it
- * has to have the type that it has. */
-static const kj_texpr *narrow_whole(const kj_diag *diag, const kj_tstmt *s, const kj_texpr *e,
-                                    kj_dtype *to)
+/* What the arithmetic is part of. */
+typedef struct place {
+    const kj_texpr *top; /* as far as its type stays as narrow */
+    kj_dtype to;         /* what that is made then; void: whatever has the bits */
+    bool back;           /* it has to have the type that it has */
+} place;
+
+static bool is_wider(const kj_widen *how, const kj_texpr *top, const kj_texpr *whole)
 {
-    const kj_texpr *top = e, *whole;
-    *to = KJ_VOID;
-    while ((whole = whole_of(s, top)) != NULL && contains(whole->span, top->span)) {
+    if (whole->kind != KJ_TE_CONVERT || kj_types[whole->type].bits <= kj_types[top->type].bits)
+        return false;
+    return kj_is_float(whole->type) || kj_types[whole->type].bits > 16 ||
+           (!whole->written && kj_fits(how->made, top, whole->type));
+}
+
+static place narrow_place(const kj_diag *diag, const kj_widen *how)
+{
+    place p = {.top = how->e, .to = KJ_VOID, .back = true};
+    const kj_texpr *whole;
+    while ((whole = whole_of(how->s, p.top)) != NULL && contains(whole->span, p.top->span)) {
         bool compares =
             whole->kind == KJ_TE_BINARY && kj_ops[whole->u.binary.op].class == KJ_OPS_COMPARE;
-        if (compares || (whole->kind == KJ_TE_CONVERT && kj_types[whole->type].bits > 16)) {
-            *to = compares || whole->written ? KJ_I32 : whole->type;
+        if (compares || is_wider(how, p.top, whole)) {
+            p.to = compares || whole->written ? KJ_VOID : whole->type;
+            p.back = false;
             break;
         }
-        if (!hands_on(whole, top) || (whole->kind == KJ_TE_BINARY && !operator_at(diag, whole)))
+        if (!hands_on(whole, p.top) || (whole->kind == KJ_TE_BINARY && !operator_at(diag, whole)))
             break;
-        top = whole;
+        p.top = whole;
         if (whole->written) { /* it is converted back as it stands */
-            *to = KJ_I32;
+            p.back = false;
             break;
         }
     }
-    return top;
+    return p;
+}
+
+/* The type in which arithmetic gives what is meant. */
+static kj_dtype wide_type(const kj_widen *how, const place *p)
+{
+    bool shift = how->e->kind == KJ_TE_BINARY && how->e->u.binary.op == KJ_OP_SHL;
+    bool full = how->to != KJ_VOID || (shift && kj_is_int(p->to));
+    if (kj_is_int(p->to) && (full || kj_types[p->to].bits < 32))
+        return p->to;
+    bool is_unsigned = kj_is_int(p->to) && !kj_is_signed(p->to), is_int = kj_is_int(p->to);
+    kj_dtype small = is_unsigned ? KJ_U32 : KJ_I32;
+    bool fits = kj_fits(how->made, how->e, small) && kj_fits(how->made, p->top, small);
+    if (fits || (is_int && kj_types[p->to].bits == 32))
+        return small;
+    return is_int ? p->to : KJ_I64;
 }
 
 /* ---- What is said ---- */
@@ -188,42 +239,49 @@ static void hint(kj_diag *diag, kj_message *m, const kj_widen *how, const wideni
                  const char *back)
 {
     const kj_span at = how->e->span;
+    const char *text = diag->source->text;
+    bool power = false;
+    for (uint32_t i = at.begin; i + 1 < at.end; i++)
+        power |= text[i] == '*' && text[i + 1] == '*';
     const char *own = kj_arena_printf(diag->arena, "%s(%.*s)", how->own, (int)(at.end - at.begin),
                                       diag->source->text + at.begin);
     if (!w->failed && is_short(w->text) && is_short(own))
         kj_hint(diag, m, "write %s; where wrapping is meant, %s", w->text, own);
     else
         kj_hint(diag, m, "convert its %s: %s(...)%s; where wrapping is meant, %s(...)",
-                w->each ? "operands" : "first operand", w->wider, back, how->own);
+                power     ? "powers' bases"
+                : w->each ? "operands"
+                          : "first operand",
+                w->wider, back, how->own);
 }
 
 void kj_warn_widen(kj_diag *diag, kj_message *m, const kj_widen *how)
 {
-    kj_dtype to = how->to;
-    const kj_texpr *top = how->e;
-    if (!kj_is_shown(diag, m) || top->span.end <= top->span.begin)
+    if (!kj_is_shown(diag, m) || how->e->span.end <= how->e->span.begin)
         return;
-    if (to == KJ_VOID)
-        top = narrow_whole(diag, how->s, how->e, &to);
-    bool back = to == KJ_VOID, is_unsigned = kj_is_int(to) && !kj_is_signed(to);
-    bool all = how->to != KJ_VOID || (how->e->u.binary.op == KJ_OP_SHL && kj_is_int(to));
-    const char *name = all ? kj_type_name(to) : is_unsigned ? "u32" : "i32";
+    const place p =
+        how->to != KJ_VOID ? (place){.top = how->e, .to = how->to} : narrow_place(diag, how);
+    kj_dtype type = wide_type(how, &p);
+    const kj_span from = p.back ? p.top->span : how->e->span;
+    bool other = p.top->type != how->e->type; /* of 16 bits, of 8 */
+    const char *own = other ? kj_type_name(p.top->type) : how->own, *name = kj_type_name(type);
     if (how->lanes)
         name = kj_arena_printf(diag->arena, "%sx%d", name, how->lanes);
-    const kj_texpr *from = back ? top : how->e;
     widening w = {.diag = diag,
+                  .made = how->made,
                   .wider = name,
-                  .each =
-                      is_unsigned && kj_is_signed(how->e->type) && how->e->u.binary.op != KJ_OP_SHL,
-                  .end = from->span.begin,
-                  .text = back ? kj_arena_printf(diag->arena, "%s(", how->own) : "",
-                  .failed = how->generic || (back && top == how->e) || !is_plain(diag, from->span)};
+                  .each = !kj_is_signed(type) && kj_is_signed(how->e->type),
+                  .end = from.begin,
+                  .text = p.back ? kj_arena_printf(diag->arena, "%s(", own) : "",
+                  .failed = how->generic ||
+                            (p.back && (p.top == how->e || (other && how->lanes))) ||
+                            !is_plain(diag, from)};
     convert(&w, how->e, how->e->span);
-    copy_to(&w, from->span.end);
-    if (back)
+    copy_to(&w, from.end);
+    if (p.back)
         w.text = kj_arena_printf(diag->arena, "%s)", w.text);
     hint(diag, m, how, &w,
-         back ? kj_arena_printf(diag->arena, ", and the result back: %s(...)", how->own) : "");
+         p.back ? kj_arena_printf(diag->arena, ", and the result back: %s(...)", own) : "");
     if (!w.failed && !how->hint_only)
-        kj_fix(diag, m, from->span, "%s", w.text);
+        kj_fix(diag, m, from, "%s", w.text);
 }

@@ -2,16 +2,17 @@
 #ifndef KJ_WARN_WIDEN_H
 #define KJ_WARN_WIDEN_H
 
-#include "tast/tast.h"
+#include "warn/range.h"
 
 typedef struct kj_widen {
     const kj_tstmt *s; /* the statement that it is in */
-    const kj_texpr *e; /* a binary operation */
-    kj_dtype to;       /* what it is stored in; void: of 8 or 16 bits, found out */
-    const char *own;   /* the type that it has, by name */
-    int lanes;         /* of the vector that it is a part of; 0: of none */
-    bool generic;      /* the type has another name in the source */
-    bool hint_only;    /* what becomes of the value may need its type */
+    const kj_texpr *e; /* a binary operation, or a power */
+    const kj_made *made;
+    kj_dtype to;     /* what it is stored in; void: of 8 or 16 bits, found out */
+    const char *own; /* the type that it has, by name */
+    int lanes;       /* of the vector that it is a part of; 0: of none */
+    bool generic;    /* the type has another name in the source */
+    bool hint_only;  /* what becomes of the value may need its type */
 } kj_widen;
 
 /* Gives the message a hint, and a fix where the source can be written anew. */

@@ -206,6 +206,10 @@ kj_operand kj_construct_vector(kj_sema *s, const kj_expr *e, const kj_aggregate 
         kj_texpr *x = part->kind == KJ_V_LITERAL
                           ? kj_te_const(s, kj_fold_convert(part->u.literal, of->elem), e->span)
                           : kj_te_convert(s, part->u.scalar.e, of->elem, e->span);
+        if (x->kind == KJ_TE_VAR) { /* no variable of its own says that the type was asked for */
+            x = kj_te_var(s, x->u.var, x->span);
+            x->written = true;
+        }
         items[i] = n == 1 && i ? items[0] : kj_scalar(kj_hold(s, x, of->name));
     }
     return kj_tuple(items, of->n, of, e->span);

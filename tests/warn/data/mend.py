@@ -33,6 +33,10 @@ def mended(text, message, way):
     if way == "fix":
         return text[:begin] + at["text"] + text[end:]
     meant = re.search(r" is meant, (?:write )?(.*)$", message["hint"]).group(1)
+    if "..." not in meant:  # it says all that is converted, of which the message may point at a part
+        inner = meant[meant.index("(") + 1:-1]
+        begin = text.rindex(inner, 0, begin + len(inner))
+        end = begin + len(inner)
     return text[:begin] + meant.replace("...", text[begin:end]) + text[end:]
 
 
