@@ -245,6 +245,36 @@ static bool may_be(const types_walk *w, const kj_var *v, kj_dtype to)
     return u.wide == u.all;
 }
 
+/* How what a reduction comes to is used: all of it in floats, or in more bits that have a sign. */
+typedef struct reduced {
+    const kj_var *sum, *result;
+    int uses, wide;
+} reduced;
+
+static bool see_reduced(void *ctx, const kj_tstmt *s, const kj_texpr *e)
+{
+    reduced *r = ctx;
+    if (!e && s->kind == KJ_TS_DECL && s->u.decl.init && is_use(s->u.decl.init, r->sum))
+        r->result = s->u.decl.var;
+    if (!e || !r->result)
+        return true;
+    r->uses += is_use(e, r->result);
+    if (e->kind == KJ_TE_CONVERT && is_use(e->u.unary.arg, r->result))
+        r->wide += e->written || kj_is_float(e->type) || (e->type == KJ_I32 || e->type == KJ_I64);
+    return true;
+}
+
+/* May what is reduced have another type? */
+static bool is_reduced_freely(const types_walk *w)
+{
+    reduced r = {.sum = w->s->kind == KJ_TS_ASSIGN ? w->s->u.assign.var : NULL};
+    const kj_span at = r.sum ? r.sum->span : (kj_span){0, 0};
+    if (!r.sum || at.end - at.begin <= strlen(r.sum->name))
+        return false;
+    kj_walk(w->body, NULL, see_reduced, &r);
+    return r.uses && r.uses == r.wide;
+}
+
 static void warn_of_arithmetic(const types_walk *w, const kj_texpr *e, const usage *use)
 {
     const kj_var *v = use->let ? use->let->u.decl.var : NULL;
@@ -259,7 +289,7 @@ static void warn_of_arithmetic(const types_walk *w, const kj_texpr *e, const usa
         return;
     }
     if (!v) {
-        widen(w, m, e, KJ_VOID);
+        widen(w, m, e, is_reduced_freely(w) ? wide : KJ_VOID);
         return;
     }
     if (use->to16)
