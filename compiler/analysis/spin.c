@@ -148,7 +148,8 @@ static void see_loop(look *l, const kj_tstmt *s)
     l->in = in.up;
 }
 
-/* A way out of `of`, of the nearest loop where that is NULL, and of all within. */
+/* A way out of `of`, of the nearest loop where that is NULL, and of all within. Who goes on with the loop has left what
+ * follows in its turn alone: all come to the next one. */
 static void see_exit(look *l, const void *of, bool goes_on)
 {
     if (!l->news && !l->in->parted)
@@ -156,7 +157,9 @@ static void see_exit(look *l, const void *of, bool goes_on)
     inside *in = l->in;
     for (; in && (of ? in->of != of : !in->loop); in = in->up)
         part(l, in);
-    if (in)
+    if (in && goes_on)
+        in->parted = true;
+    else if (in)
         part(l, in);
     l->waits |= !in || (!in->up && !goes_on);
 }

@@ -1,7 +1,8 @@
 /* Upper parts of products, kept from LLVM's selection of instructions. Of vectors of no more than 16 bits it takes
  * x * y >> 20 in 64 or 128 bits for the upper half of a product of 16 bits, shifted once more as such: what is beyond its
  * 16 bits is lost (LLVM 22, all levels of x86-64; so i16(mulhi(i32(x), i32(y))) of i16 was wrong). A product that 32 bits
- * hold is made in 32 bits, where that does not happen. */
+ * hold is made in 32 bits, where that does not happen. LLVM sees of more products than we do that they are narrow:
+ * wherever bits of one may end in 16, it does not see how far the product is shifted. */
 #include <string.h>
 
 #include "target/target.h"
@@ -173,25 +174,84 @@ static unsigned width(value v, int depth)
     }
 }
 
-/* x * y >> 20: the product in 32 bits, where they hold it. */
-static void make_narrow(LLVMBuilderRef b, value shift)
+/* ---- What becomes of them ---- */
+
+enum { HALF = 16, NARROW = 32 };
+
+/* Does it only move bits, or combine those at the same places? */
+static bool passes_on(value i)
 {
-    enum { HALF = 16, NARROW = 32 };
+    return LLVMIsABinaryOperator(i) || LLVMIsASelectInst(i) || LLVMIsAPHINode(i) ||
+           LLVMIsACastInst(i) || LLVMIsAFreezeInst(i) || LLVMIsAShuffleVectorInst(i) ||
+           LLVMIsAInsertElementInst(i) || LLVMIsACallInst(i);
+}
+
+typedef struct followed {
+    value all[128];
+    unsigned n;
+} followed;
+
+static bool is_new(const followed *f, value v)
+{
+    for (unsigned i = 0; i < f->n; i++)
+        if (f->all[i] == v)
+            return false;
+    return true;
+}
+
+/* May bits of v end in vectors of 16? They may where they go further than is followed. */
+static bool ends_narrow(value v, followed *f)
+{
+    for (LLVMUseRef use = LLVMGetFirstUse(v); use; use = LLVMGetNextUse(use)) {
+        value i = LLVMGetUser(use);
+        unsigned bits = bits_of(LLVMTypeOf(i));
+        if (!passes_on(i) || bits <= 1 || !is_new(f, i)) /* 0: none; 1: a test */
+            continue;
+        if (bits <= HALF || f->n == sizeof f->all / sizeof *f->all)
+            return true;
+        f->all[f->n++] = i;
+        if (ends_narrow(i, f))
+            return true;
+    }
+    return false;
+}
+
+/* x * y >> 20: the product in 32 bits, where they hold it. */
+static void make_narrow(LLVMBuilderRef b, value shift, value product)
+{
+    LLVMTypeRef type = LLVMTypeOf(shift), i32 = LLVMInt32TypeInContext(LLVMGetBuilderContext(b)),
+                narrow = LLVMVectorType(i32, LLVMGetVectorSize(type));
+    value v[2];
+    for (unsigned i = 0; i < 2; i++)
+        v[i] = LLVMBuildTrunc(b, LLVMGetOperand(product, i), narrow, "");
+    LLVMSetOperand(shift, 0, LLVMBuildSExt(b, LLVMBuildMul(b, v[0], v[1], ""), type, ""));
+}
+
+static void hide_places(LLVMBuilderRef b, value shift, int64_t places)
+{
+    LLVMTypeRef type = LLVMTypeOf(shift), i32 = LLVMInt32TypeInContext(LLVMGetBuilderContext(b));
+    value one = LLVMBuildZExt(b, kj_hidden(b, (uint64_t)places, 64), element_of(type), "");
+    value first =
+        LLVMBuildInsertElement(b, LLVMGetPoison(type), one, LLVMConstInt(i32, 0, false), "");
+    value lanes = LLVMConstNull(LLVMVectorType(i32, LLVMGetVectorSize(type)));
+    LLVMSetOperand(shift, 1, LLVMBuildShuffleVector(b, first, LLVMGetPoison(type), lanes, ""));
+}
+
+static void mend(LLVMBuilderRef b, value shift)
+{
+    followed f = {.n = 0};
     LLVMTypeRef type = LLVMTypeOf(shift);
     value product = LLVMGetOperand(shift, 0);
     int64_t places;
     if (LLVMGetTypeKind(type) != LLVMVectorTypeKind || bits_of(type) <= NARROW ||
         !LLVMIsAInstruction(product) || LLVMGetInstructionOpcode(product) != LLVMMul ||
-        !number_of(LLVMGetOperand(shift, 1), &places) || places < HALF ||
-        width(product, 0) > NARROW)
+        !number_of(LLVMGetOperand(shift, 1), &places) || places < HALF)
         return;
-    LLVMTypeRef i32 = LLVMInt32TypeInContext(LLVMGetBuilderContext(b)),
-                narrow = LLVMVectorType(i32, LLVMGetVectorSize(type));
     LLVMPositionBuilderBefore(b, shift);
-    value v[2];
-    for (unsigned i = 0; i < 2; i++)
-        v[i] = LLVMBuildTrunc(b, LLVMGetOperand(product, i), narrow, "");
-    LLVMSetOperand(shift, 0, LLVMBuildSExt(b, LLVMBuildMul(b, v[0], v[1], ""), type, ""));
+    if (width(product, 0) <= NARROW)
+        make_narrow(b, shift, product);
+    else if (places > HALF && ends_narrow(shift, &f))
+        hide_places(b, shift, places);
 }
 
 void kj_narrow_high_products(LLVMModuleRef module)
@@ -202,7 +262,7 @@ void kj_narrow_high_products(LLVMModuleRef module)
             for (value i = LLVMGetFirstInstruction(k); i; i = LLVMGetNextInstruction(i)) {
                 LLVMOpcode op = LLVMGetInstructionOpcode(i);
                 if (op == LLVMLShr || op == LLVMAShr)
-                    make_narrow(b, i);
+                    mend(b, i);
             }
     LLVMDisposeBuilder(b);
 }

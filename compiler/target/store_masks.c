@@ -32,17 +32,6 @@ static bool bits_of(value mask, unsigned lanes, uint64_t *out)
     return true;
 }
 
-/* An instruction that is none, and whose result is taken to be any. */
-static value hidden(LLVMBuilderRef b, uint64_t bits, unsigned width)
-{
-    static const char same[] = "=r,0";
-    LLVMTypeRef type = LLVMIntTypeInContext(LLVMGetBuilderContext(b), width);
-    LLVMTypeRef fn = LLVMFunctionType(type, &type, 1, false);
-    value code = LLVMGetInlineAsm(fn, "", 0, same, sizeof same - 1, false, false,
-                                  LLVMInlineAsmDialectATT, false);
-    return LLVMBuildCall2(b, fn, code, (value[]){LLVMConstInt(type, bits, false)}, 1, "");
-}
-
 static void hide_mask(LLVMBuilderRef b, value store)
 {
     unsigned last = LLVMGetNumArgOperands(store) - 1;
@@ -57,7 +46,7 @@ static void hide_mask(LLVMBuilderRef b, value store)
         width *= 2;
     LLVMPositionBuilderBefore(b, store);
     LLVMTypeRef all = LLVMVectorType(LLVMGetElementType(type), width);
-    value seen = LLVMBuildBitCast(b, hidden(b, bits, width), all, "");
+    value seen = LLVMBuildBitCast(b, kj_hidden(b, bits, width), all, "");
     if (width > lanes) { /* the first of them */
         value at[64];
         LLVMTypeRef i32 = LLVMInt32TypeInContext(LLVMGetBuilderContext(b));

@@ -88,6 +88,11 @@ LLVMMemoryBufferRef kj_ptx_mend_text(LLVMMemoryBufferRef ptx);
 /* Calls of llvm.fma become calls of functions, which `adapt` gives the attributes of the module's. */
 void kj_soften_fma(LLVMModuleRef module, void (*adapt)(LLVMModuleRef module, LLVMValueRef f));
 
+/* ---- hidden.c ---- */
+
+/* The number, of so many bits, in a register of a CPU. */
+LLVMValueRef kj_hidden(LLVMBuilderRef b, uint64_t number, unsigned bits);
+
 /* ---- store_masks.c ---- */
 
 /* Before code for a CPU with AVX-512 is selected: its stores write no more than their lanes. */
