@@ -209,10 +209,10 @@ static void meet(kj_sema *s, order *o, const kj_tarray *target, const kj_tarray 
     o->down = both(s, o->down, either(s, down, apart, span), span);
 }
 
-static void refuse_overlap(kj_sema *s, kj_span at, const kj_tarray *target)
+static void refuse_overlap(kj_sema *s, kj_span at, const kj_tarray *target, const char *shares)
 {
-    kj_message *m = kj_sema_error(s, at, KJ_RULE_OVERLAP,
-                                  "this shares elements with what is assigned, in another order");
+    kj_message *m = kj_sema_error(
+        s, at, KJ_RULE_OVERLAP, "this %s elements with what is assigned, in another order", shares);
     kj_hint(s->diag, m, "write to another array than '%s', or a loop that says what is read when",
             target->root->name);
 }
@@ -238,7 +238,7 @@ static int count_meeting(kj_sema *s, kj_each *each, const kj_tarray *target)
             (from->whole && target->whole && from->part != target->part))
             continue; /* a field of another size is another field */
         if (from->root != target->root || !alike || !same_strides(s, from, target)) {
-            refuse_overlap(s, p->v.span, target);
+            refuse_overlap(s, p->v.span, target, "may share");
             return -1;
         }
         p->meets = !same(s, from->offset, target->offset);
@@ -263,7 +263,7 @@ static bool find_order(kj_sema *s, kj_each *each, const kj_tarray *target)
         kj_texpr *test = one_axis ? either(s, o.up, o.down, span) : o.up;
         bool never = one_axis && o.before && o.behind && !target->root->of;
         if (never || is_bool(test, false)) {
-            refuse_overlap(s, span, target);
+            refuse_overlap(s, span, target, "shares");
             return false;
         }
         kj_emit_assert(s, each->e, test,
