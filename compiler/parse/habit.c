@@ -38,15 +38,7 @@ const char *kj_habit_type_named(const char *word)
     return kj_type_named(word) != KJ_VOID ? word : kj_vector_elsewhere(word);
 }
 
-/* Of C's declarations: `const unsigned int`, up to the name. */
-typedef struct c_type {
-    const char *name; /* here; NULL: `auto`, or none */
-    bool is_const, is_shared, is_auto;
-    int pointers;
-    uint32_t end;
-} c_type;
-
-static bool takes_type_word(c_type *t, const char *word, bool *is_unsigned)
+static bool takes_type_word(kj_c_type *t, const char *word, bool *is_unsigned)
 {
     static const char *const silent[] = {"extern",    "volatile",     "register", "signed",
                                          "constexpr", "__restrict__", "restrict"};
@@ -70,10 +62,10 @@ static bool takes_type_word(c_type *t, const char *word, bool *is_unsigned)
     return true;
 }
 
-static c_type read_type(kj_parser *p, uint32_t at)
+kj_c_type kj_habit_read_type(kj_parser *p, uint32_t at)
 {
     const kj_source *s = p->source;
-    c_type t = {.end = at};
+    kj_c_type t = {.end = at};
     bool is_unsigned = false;
     for (;;) {
         at = kj_skip_blanks(s, at);
@@ -95,80 +87,14 @@ static c_type read_type(kj_parser *p, uint32_t at)
 
 uint32_t kj_habit_type_end(kj_parser *p, uint32_t at)
 {
-    return read_type(p, at).end;
+    return kj_habit_read_type(p, at).end;
 }
 
 const char *kj_habit_cast_type(kj_parser *p, uint32_t at, uint32_t *end)
 {
-    c_type t = read_type(p, at);
+    kj_c_type t = kj_habit_read_type(p, at);
     *end = kj_skip_blanks(p->source, t.end);
     return t.pointers ? NULL : t.name;
-}
-
-/* [16][17] behind a name; the shape as it is written here, and where it ends. */
-static const char *read_shape(kj_parser *p, uint32_t at, uint32_t *end)
-{
-    const kj_source *s = p->source;
-    const char *shape = NULL;
-    bool several = false;
-    while (s->text[at] == '[') {
-        uint32_t close = kj_closing(s, at);
-        if (!close || close == at + 1)
-            return NULL;
-        several |= shape != NULL;
-        shape = kj_arena_printf(p->arena, "%s%s%s", shape ? shape : "", shape ? ", " : "",
-                                kj_piece(p, at + 1, close));
-        *end = at = close + 1;
-    }
-    return shape && several ? kj_arena_printf(p->arena, "(%s)", shape) : shape;
-}
-
-/* Of indices of threads, which are i64: a variable of another type would not take it. */
-static bool computes_place(kj_parser *p, uint32_t begin, uint32_t end)
-{
-    static const char *const words[] = {"threadIdx", "blockIdx", "blockDim",
-                                        "gridDim",   "grid(",    "gridsize("};
-    const char *text = kj_piece(p, begin, end);
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strstr(text, words[i]))
-            return true;
-    return false;
-}
-
-bool kj_habit_declaration(kj_parser *p, kj_message *m, kj_span at)
-{
-    const kj_source *s = p->source;
-    uint32_t begin = kj_skip_blanks(s, kj_statement_start(s, at.begin)), shape_end = 0;
-    c_type t = read_type(p, begin);
-    uint32_t name = kj_skip_blanks(s, t.end), end = kj_word_end(s, name),
-             next = kj_skip_blanks(s, end);
-    if ((!t.name && !t.is_auto) || t.pointers || end == name || t.end == begin)
-        return false;
-    const char *text = NULL, *what = kj_piece(p, name, end);
-    const char *shape = t.name ? read_shape(p, next, &shape_end) : NULL;
-    bool ends = kj_statement_end(s, next, false) <= next;
-    if (shape && kj_statement_end(s, shape_end, false) <= shape_end) {
-        text = kj_arena_printf(p->arena, "let %s = %s.array(%s, %s)", what,
-                               t.is_shared ? "shared" : "local", shape, t.name);
-        end = shape_end;
-    } else if (s->text[next] == '=' && s->text[next + 1] != '=') {
-        if (computes_place(p, next, kj_statement_end(s, next, false)))
-            t.name = NULL;
-        text = kj_arena_printf(p->arena, "%s %s%s%s", t.is_const ? "let" : "var", what,
-                               t.name ? ": " : "", t.name ? t.name : "");
-    } else if (ends && t.name && !t.is_shared) {
-        const char *zero = strcmp(t.name, "bool") == 0 ? "false" : "0";
-        text = kj_arena_printf(p->arena, "var %s: %s = %s", what, t.name, zero);
-    }
-    if (!text)
-        return false;
-    uint32_t stop = kj_statement_end(s, end, false);
-    bool one = !memchr(s->text + end, ';', stop - end) && !memchr(s->text + end, ',', stop - end);
-    kj_hint(p->diag, m, "write %s%s", text,
-            one && stop - end < 40 ? kj_piece(p, end, stop) : " = ...");
-    if (one || shape)
-        kj_fix(p->diag, m, (kj_span){begin, end}, "%s", text);
-    return true;
 }
 
 bool kj_habit_parameter(kj_parser *p, kj_message *m, kj_span at)
@@ -178,7 +104,7 @@ bool kj_habit_parameter(kj_parser *p, kj_message *m, kj_span at)
     while (begin > 0 && !strchr("({,;\n", s->text[begin - 1]))
         begin--;
     begin = kj_skip_blanks(s, begin);
-    c_type t = read_type(p, begin);
+    kj_c_type t = kj_habit_read_type(p, begin);
     uint32_t type_end = t.end;
     bool array = t.pointers > 0;
     if (s->text[type_end] == '[' && kj_closing(s, type_end)) { /* f32[] x */
@@ -207,7 +133,7 @@ bool kj_habit_type(kj_parser *p, kj_message *m, kj_span at)
     const kj_source *s = p->source;
     uint32_t i = at.begin;
     bool array = false, inside;
-    c_type c = read_type(p, i);
+    kj_c_type c = kj_habit_read_type(p, i);
     bool axis = s->text[c.end] == '[' && s->text[c.end + 1] == ']';
     if (c.is_const && c.name) { /* const float[] */
         kj_write(p->diag, m, (kj_span){i, c.end + (axis ? 2 : 0)}, "%s%s", c.name,

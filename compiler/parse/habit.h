@@ -119,9 +119,32 @@ static inline uint32_t kj_statement_start(const kj_source *s, uint32_t at)
 
 /* Stands the name before `end` in the item there, in a block that is open still? There it may be declared. */
 bool kj_habit_is_known(const kj_parser *p, const char *name, uint32_t end);
+/* Of C's declarations: `const unsigned int`, up to the name. */
+typedef struct kj_c_type {
+    const char *name; /* here; NULL: `auto`, or none */
+    bool is_const, is_shared, is_auto;
+    int pointers;
+    uint32_t end;
+} kj_c_type;
+kj_c_type kj_habit_read_type(kj_parser *p, uint32_t at);
 /* Where C's type that begins at `at` ends; `at`: none does. */
 uint32_t kj_habit_type_end(kj_parser *p, uint32_t at);
 /* The type here of C's that begins at `at` and ends before `end`, blanks left out; NULL: there is none, or a pointer. */
 const char *kj_habit_cast_type(kj_parser *p, uint32_t at, uint32_t *end);
+
+/* What a value of C is, as far as the text tells (c_value.c). An index of threads is never below 0, and so unsigned. */
+typedef enum kj_c_class { KJ_C_UNKNOWN, KJ_C_FLOAT, KJ_C_SIGNED, KJ_C_UNSIGNED } kj_c_class;
+/* Of a name that is declared above `before`; is it an array of such values? */
+kj_c_class kj_habit_class_of(kj_parser *p, const char *name, uint32_t before, bool *array);
+
+typedef struct kj_c_value {
+    const char *text; /* here: // for / of integers, numbers without suffixes */
+    kj_c_class class;
+    bool cuts;    /* a // stands there for a quotient that may be below 0, and C cuts */
+    bool changed; /* it is not what was written */
+} kj_c_value;
+kj_c_value kj_habit_c_value(kj_parser *p, uint32_t begin, uint32_t end);
+/* literal.c: the text, its numbers as they are written here: 0.0f, 3u. */
+const char *kj_without_suffixes(kj_parser *p, const char *text);
 
 #endif

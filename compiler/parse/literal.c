@@ -229,7 +229,10 @@ static bool hint_product(kj_parser *p, kj_message *m, kj_span span, const char *
     bool suffix = imaginary || is_c_suffix(word, len - n, false) || strcmp(word, "e") == 0;
     bool known =
         kj_habit_is_known(p, word, p->span.begin) || (!suffix && kj_parse_is_name(p, word));
-    if (!known && suffix)
+    bool array = false;
+    if (known && suffix && !imaginary)
+        kj_habit_class_of(p, word, span.begin, &array);
+    if (suffix && (!known || array))
         return false;
     kj_hint(p->diag, m,
             suffix ? "numbers have no suffix; a product is written %.*s * %s"
@@ -269,6 +272,32 @@ static void c_suffix(kj_parser *p, kj_message *m, kj_span span, size_t tail)
         kj_fix(p->diag, m, span, "%.*s", (int)tail, text);
     else
         kj_fix(p->diag, m, span, "%s(%.*s)", type, (int)tail, text);
+}
+
+const char *kj_without_suffixes(kj_parser *p, const char *text)
+{
+    const char *out = "", *from = text;
+    for (const char *at = text; *at;) {
+        if (*at == '"')
+            return text;
+        size_t len = 0;
+        bool begins = at == text || (!kj_is_word(at[-1]) && at[-1] != '.');
+        while (begins && kj_is_digit(*at) && (kj_is_word(at[len]) || at[len] == '.'))
+            len++;
+        size_t tail = len ? base_of(at, len) == 10 ? number_end(at, len) : digits_end(at, len) : 0;
+        bool suffixed = len > tail && is_c_suffix(at + tail, len - tail, base_of(at, len) != 10);
+        if (suffixed) {
+            const char *type = type_of_suffix(at, tail, len);
+            bool alone = at == text && !at[len];
+            bool plain = *type == 'f' || alone;
+            out = kj_arena_printf(p->arena, "%s%.*s%s%s%.*s%s", out, (int)(at - from), from,
+                                  plain ? "" : type, plain ? "" : "(", (int)tail, at,
+                                  plain ? "" : ")");
+            from = at + len;
+        }
+        at += len ? len : 1;
+    }
+    return from == text ? text : kj_arena_printf(p->arena, "%s%s", out, from);
 }
 
 void kj_literal_bad_number(kj_parser *p, kj_span span, const char *text, size_t len)

@@ -380,7 +380,7 @@ static kj_message *behind_statement(const kj_mistake *x)
         kj_habit_call(x->p, m, x->at);
     else if (kj_met(x, "name") || kj_met(x, "["))
         kj_habit_declaration(x->p, m, x->at);
-    if (kj_met(x, "name") && !m->fix && is_list_in_braces(x)) /* float t[2] = {1, 2} */
+    if (kj_met(x, "name") && is_list_in_braces(x)) /* float t[2] = {1, 2} */
         kj_layout_skip_block(x->p);
     if (!m->hint && kj_met(x, "name") && p->prev == KJ_TK_RPAREN &&
         (kj_line_begins(p, x->at, "local") || kj_line_begins(p, x->at, "shared")))
