@@ -2,7 +2,8 @@
  *
  * A chosen array has a root of its own, which names the two. Its offset, shape and strides are chosen
  * once, so that views are made of it as of any array; an access becomes one of either array, whatever
- * memory each is in, and lowering sees only those. */
+ * memory each is in, and lowering sees only those. What was computed under the condition for an arm, and is
+ * named by later accesses of it, is chosen with the rest: those stand where the choice does. */
 #include "sema/value/value.h"
 
 /* What is one expression where the test holds and another where not. */
@@ -53,7 +54,22 @@ bool kj_same_arrays(kj_sema *s, const kj_operand v[2], kj_span span)
 
 /* ---- The choice ---- */
 
-/* The checks of an arm that are made of what is computed for it. */
+static kj_tarray *copied(kj_sema *s, const kj_tarray *a)
+{
+    kj_tarray *out = KJ_NEW(s->arena, kj_tarray);
+    *out = *a;
+    out->whole = NULL;
+    out->row = 0;
+    return out;
+}
+
+/* What is of arm i alone; nobody looks at it for the other one. */
+static void pick_of_arm(picks *p, int i, kj_texpr *e, kj_texpr *none, kj_texpr **out,
+                        const char *name)
+{
+    add_pick(p, i == 0 ? e : none, i == 0 ? none : e, out, name);
+}
+
 static void pick_checks(kj_sema *s, picks *p, kj_tarray *arm, int i, kj_span span)
 {
     kj_index_check **tail = &arm->checks;
@@ -61,19 +77,36 @@ static void pick_checks(kj_sema *s, picks *p, kj_tarray *arm, int i, kj_span spa
         kj_index_check *own = KJ_NEW(s->arena, kj_index_check);
         kj_texpr *none = kj_te_i64(s, 0, span);
         *own = *c;
-        add_pick(p, i == 0 ? c->index : none, i == 0 ? none : c->index, &own->index, "index");
-        add_pick(p, i == 0 ? c->extent : none, i == 0 ? none : c->extent, &own->extent, "extent");
+        pick_of_arm(p, i, c->index, none, &own->index, "index");
+        pick_of_arm(p, i, c->extent, none, &own->extent, "extent");
         *tail = own;
         tail = &own->next;
     }
 }
 
-static size_t most_picked(kj_tarray *const arms[2])
+/* All that accesses of an arm name and that may be computed for it: its checks, and where it is itself a choice, by
+ * what that is made, and the same of its arms. */
+static void pick_computed(kj_sema *s, picks *p, kj_tarray *arm, int i, kj_span span)
 {
-    size_t n = 1 + 2 * KJ_MAX_NDIM;
-    for (int i = 0; i < 2; i++)
-        for (const kj_index_check *c = arms[i]->checks; c; c = c->next)
-            n += 2;
+    pick_checks(s, p, arm, i, span);
+    if (!kj_is_chosen(arm))
+        return;
+    kj_tarray *root = arm->root = copied(s, arm->root);
+    root->root = root;
+    pick_of_arm(p, i, root->test, kj_te_bool(s, false, span), &root->test, "chosen");
+    for (int k = 0; k < 2; k++) {
+        root->arms[k] = copied(s, root->arms[k]);
+        pick_computed(s, p, root->arms[k], i, span);
+    }
+}
+
+static size_t most_computed(const kj_tarray *arm)
+{
+    size_t n = 0;
+    for (const kj_index_check *c = arm->checks; c; c = c->next)
+        n += 2;
+    if (kj_is_chosen(arm))
+        n += 1 + most_computed(arm->root->arms[0]) + most_computed(arm->root->arms[1]);
     return n;
 }
 
@@ -83,7 +116,7 @@ static void pick_by_if(kj_sema *s, picks *p, kj_texpr *test, kj_tstmt **before, 
     kj_var **var = KJ_NEW_ARRAY(s->arena, kj_var *, (size_t)p->n);
     kj_tstmt *arm[2];
     for (int k = 0; k < p->n; k++) {
-        var[k] = kj_new_var(s, p->each[k].name, span, KJ_I64, true);
+        var[k] = kj_new_var(s, p->each[k].name, span, p->each[k].arms[0]->type, true);
         kj_emit_decl(s, var[k], NULL, span);
     }
     for (int i = 0; i < 2; i++) {
@@ -120,15 +153,6 @@ static kj_layout common_layout(kj_layout a, kj_layout b)
     return rows ? KJ_LAYOUT_ROWS : KJ_LAYOUT_STRIDED;
 }
 
-static kj_tarray *copied(kj_sema *s, const kj_tarray *a)
-{
-    kj_tarray *out = KJ_NEW(s->arena, kj_tarray);
-    *out = *a;
-    out->whole = NULL;
-    out->row = 0;
-    return out;
-}
-
 kj_operand kj_choose_array(kj_sema *s, kj_texpr *test, const kj_operand v[2], kj_tstmt **before,
                            kj_span span)
 {
@@ -136,7 +160,8 @@ kj_operand kj_choose_array(kj_sema *s, kj_texpr *test, const kj_operand v[2], kj
     kj_tarray *out = copied(s, arms[0]);
     kj_texpr *none = kj_te_i64(s, 0, span);
     const char *name = s->naming ? s->naming : "an array";
-    picks p = {.each = KJ_NEW_ARRAY(s->arena, pick, most_picked(arms))};
+    size_t most = 1 + 2 * KJ_MAX_NDIM + most_computed(arms[0]) + most_computed(arms[1]);
+    picks p = {.each = KJ_NEW_ARRAY(s->arena, pick, most)};
     test = kj_hold(s, test, "chosen");
     out->name = name;
     out->span = span;
@@ -153,7 +178,7 @@ kj_operand kj_choose_array(kj_sema *s, kj_texpr *test, const kj_operand v[2], kj
     }
     bool computed = before[0] || before[1];
     for (int i = 0; computed && i < 2; i++)
-        pick_checks(s, &p, arms[i], i, span);
+        pick_computed(s, &p, arms[i], i, span);
     if (computed)
         pick_by_if(s, &p, test, before, span);
     else
