@@ -20,6 +20,7 @@ typedef struct inside {
     struct inside *up;
     const void *of;
     bool loop, parted;
+    bool rest; /* some have gone on with the next turn: what follows in this one */
 } inside;
 
 typedef struct look {
@@ -59,7 +60,11 @@ static inside enter(look *l, const void *of, bool loop)
     const parted *p = l->parted;
     while (p && p->of != of)
         p = p->next;
-    return (inside){.up = l->in, .of = of, .loop = loop, .parted = p || (l->in && l->in->parted)};
+    return (inside){.up = l->in,
+                    .of = of,
+                    .loop = loop,
+                    .parted = p || (l->in && l->in->parted),
+                    .rest = l->in && l->in->rest};
 }
 
 static void part(look *l, inside *in)
@@ -70,6 +75,12 @@ static void part(look *l, inside *in)
     *p = (parted){.next = l->parted, .of = in->of};
     l->parted = p;
     in->parted = l->changed = true;
+}
+
+/* Do some threads alone come to what is being walked, by news? */
+static bool is_some(const look *l)
+{
+    return l->news || l->in->parted || l->in->rest;
 }
 
 static void see_block(look *l, const kj_tblock *b)
@@ -152,13 +163,13 @@ static void see_loop(look *l, const kj_tstmt *s)
  * follows in its turn alone: all come to the next one. */
 static void see_exit(look *l, const void *of, bool goes_on)
 {
-    if (!l->news && !l->in->parted)
+    if (!is_some(l))
         return;
     inside *in = l->in;
     for (; in && (of ? in->of != of : !in->loop); in = in->up)
         part(l, in);
     if (in && goes_on)
-        in->parted = true;
+        in->rest = true;
     else if (in)
         part(l, in);
     l->waits |= !in || (!in->up && !goes_on);
@@ -175,7 +186,7 @@ static bool see_place(look *l, const kj_tarray *a, kj_texpr *const *index)
 
 static void see_stmt(look *l, const kj_tstmt *s)
 {
-    bool under = l->news || l->in->parted;
+    bool under = is_some(l);
     switch (s->kind) {
     case KJ_TS_DECL:
         if (s->u.decl.init)
