@@ -207,7 +207,7 @@ static const char *in_ascii(uint32_t code)
         const char *plain;
     } signs[] = {
         {0x2212, "-"},  {0x2013, "-"},  {0x2014, "-"},  {0x00d7, "*"},
-        {0x00b7, "*"},  {0x22c5, "*"},  {0x00f7, "/"},  {0x2264, "<="},
+        {0x00b7, "*"},  {0x22c5, "*"},  {0x00f7, "//"}, {0x2264, "<="},
         {0x2265, ">="}, {0x2260, "!="}, {0x2192, "->"}, {0x03c0, "pi"},
     };
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
@@ -285,6 +285,11 @@ void kj_stray_character(kj_parser *p, kj_span span, const char *text, size_t len
     if (code >= 0x2018 && code <= 0x201f) {
         kj_hint(p->diag, m, "strings stand in double quotes: \"text\"");
         fix_quotes(p, m, span, first);
+    } else if (plain && strcmp(plain, "//") == 0) {
+        kj_hint(
+            p->diag, m,
+            "write // for the whole quotient, rounded down where Julia cuts, / for that of floats");
+        kj_fix(p->diag, m, (kj_span){span.begin, span.begin + (uint32_t)first}, "//");
     } else if (plain || (code > 0xff00 && code < 0xff5f)) {
         kj_write(p->diag, m, (kj_span){span.begin, span.begin + (uint32_t)first}, "%s",
                  plain ? plain : kj_arena_printf(p->arena, "%c", (char)(code - 0xfee0)));

@@ -42,6 +42,8 @@ kj_operand kj_index_whole(kj_sema *s, const kj_expr *e);
 
 /* a & b at a comparison that C would do before it, of which one is a bool and one a number (reported). */
 bool kj_joins_comparison(kj_sema *s, const kj_expr *e, const kj_operand *a, const kj_operand *b);
+/* n == 1 or 2, whose `right` is a number that is written there: reported; false: it is none. */
+bool kj_repeats_comparison(kj_sema *s, const kj_expr *e, const kj_operand *right);
 
 /* ---- meant.c: for whom operators compute, kj_sema.meant ---- */
 
@@ -101,6 +103,14 @@ kj_texpr *kj_index_of_value(kj_sema *s, const char *name, int axis, int ndim, kj
 void kj_check_view(kj_sema *s, const kj_tarray *a, kj_span span);
 /* The array as one access to the element at `index` has it. as: how they are written; NULL: where they are, as i64. */
 kj_tarray *kj_index_checked(kj_sema *s, kj_tarray *a, kj_texpr *const *index, const kj_written *as);
+
+/* ---- cuda_call.c ---- */
+
+enum { KJ_MOST_OF_CUDA = 3 }; /* arguments */
+/* Is it __clz(n) or the like, a function of CUDA that converts its arguments, and no name here? */
+bool kj_is_call_of_cuda(kj_sema *s, const kj_expr *e);
+/* What such a call, whose arguments these are, is here. */
+void kj_hint_call_of_cuda(kj_sema *s, kj_message *m, const kj_expr *e, const kj_operand *v);
 
 /* ---- facts.c ---- */
 

@@ -460,6 +460,18 @@ static const char *namespace_hint(const kj_symbol *sym)
     return "only functions are called";
 }
 
+/* __clz(n): its arguments are looked at for their types. */
+static kj_operand refuse_call_of_cuda(kj_sema *s, const kj_expr *e)
+{
+    const kj_expr *callee = e->u.call.callee;
+    kj_operand v[KJ_MOST_OF_CUDA];
+    kj_message *m = kj_undeclared_here(s, callee->u.name, callee->span);
+    kj_expr_list(s, e->u.call.args, v, kj_count(e->u.call.args));
+    if (m)
+        kj_hint_call_of_cuda(s, m, e, v);
+    return kj_no_value(e->span);
+}
+
 kj_operand kj_call_expr(kj_sema *s, const kj_expr *e, kj_dtype want)
 {
     kj_operand v;
@@ -467,6 +479,8 @@ kj_operand kj_call_expr(kj_sema *s, const kj_expr *e, kj_dtype want)
         return view_call(s, e);
     if (kj_reduce_method(s, e, &v) || reshape_call(s, e, &v))
         return v;
+    if (kj_is_call_of_cuda(s, e))
+        return refuse_call_of_cuda(s, e);
     kj_operand callee = kj_expr_any(s, e->u.call.callee, KJ_VOID);
     if (callee.kind == KJ_V_ERROR)
         return callee;

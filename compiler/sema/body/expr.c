@@ -164,6 +164,8 @@ static kj_operand logic_expr(kj_sema *s, const kj_expr *e)
         right = kj_expr_value(s, e->u.logic.rhs, KJ_VOID);
         right = kj_branch_close(s, &branch, right, e->u.logic.rhs->span);
     }
+    if (a && kj_repeats_comparison(s, e, &right))
+        return kj_no_value(e->span);
     kj_texpr *b = kj_condition(s, right, what);
     if (!a || !b)
         return kj_no_value(e->span);

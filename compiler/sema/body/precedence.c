@@ -54,3 +54,37 @@ bool kj_joins_comparison(kj_sema *s, const kj_expr *e, const kj_operand *a, cons
              trimmed_text(s, right));
     return true;
 }
+
+/* The comparison that an operand of `or` or `and` ends with; NULL: none. */
+static const kj_expr *last_comparison(const kj_expr *e)
+{
+    while (e->kind == KJ_E_LOGIC)
+        e = e->u.logic.rhs;
+    return e->kind == KJ_E_BINARY && kj_ops[e->u.binary.op].class == KJ_OPS_COMPARE ? e : NULL;
+}
+
+bool kj_repeats_comparison(kj_sema *s, const kj_expr *e, const kj_operand *right)
+{
+    const kj_expr *test = last_comparison(e->u.logic.lhs);
+    if (!test || !kj_is_untyped(right))
+        return false;
+    kj_op op = test->u.binary.op;
+    const char *what = kj_source_text(s, test->u.binary.lhs->span, NULL),
+               *before = kj_source_text(s, test->span, "..."),
+               *value = kj_source_text(s, right->span, NULL), *sign = kj_ops[op].spelling;
+    if (!what || !value)
+        return false;
+    bool is_or = e->u.logic.is_or, differs = op == KJ_OP_NE;
+    const char *joins = differs ? "and" : is_or ? "or" : "and";
+    kj_message *m =
+        kj_sema_error(s, right->span, KJ_RULE_NOT_BOOL, "an operand of '%s' is bool, not %s",
+                      is_or ? "or" : "and", kj_describe(s, right));
+    kj_hint(s->diag, m, "each value is compared by itself: %s %s %s %s %s", before, joins, what,
+            sign, value);
+    if (differs && is_or) /* n != 1 or n != 2 would be always so */
+        kj_fix(s->diag, m, (kj_span){test->span.end, right->span.end}, " and %s %s %s", what, sign,
+               value);
+    else if (differs || (op == KJ_OP_EQ && is_or))
+        kj_fix(s->diag, m, right->span, "%s %s %s", what, sign, value);
+    return true;
+}

@@ -420,8 +420,15 @@ static void refuse_configuration(kj_sema *s, const kj_expr *e, const kj_kernel_d
         kj_sema_error(s, e->span, KJ_RULE_LAUNCH, "a launch configuration alone does nothing");
     const char *of = kj_source_text(s, callee->span, "k.forall");
     const kj_expr *first = e->u.call.args;
-    bool arguments = first && (kj_count(first) > 2 || kj_run_known(s, first).kind == KJ_R_ARRAY);
-    if (!arguments)
+    bool counted = first && kj_run_known(s, first).kind != KJ_R_ARRAY;
+    bool arguments = first && (kj_count(first) > 2 || !counted);
+    bool given = counted && first->next && kj_run_known(s, first->next).kind == KJ_R_ARRAY;
+    if (given) { /* k.forall(n, x) */
+        const char *all = kj_source_text(s, (kj_span){first->next->span.begin, e->span.end}, "x)");
+        kj_hint(s->diag, m, "how many threads there are stands by itself: %s(%s)(%s", of,
+                kj_source_text(s, first->span, "n"), all);
+        kj_fix(s->diag, m, (kj_span){first->span.end, first->next->span.begin}, ")(");
+    } else if (!arguments)
         kj_hint(s->diag, m, "add the arguments: %s(%s)", kj_source_text(s, e->span, "k.forall(n)"),
                 kernel_signature(s, k));
     else

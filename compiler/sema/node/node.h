@@ -280,6 +280,8 @@ void kj_declare_value(kj_sema *s, const char *name, kj_span span, kj_role role, 
 void kj_undeclared_anew(kj_sema *s);
 /* Reports an undeclared name, with the best hint there is, once in each body. */
 void kj_undeclared(kj_sema *s, const char *name, kj_span span);
+/* The same without a hint; NULL: it was told. */
+kj_message *kj_undeclared_here(kj_sema *s, const char *name, kj_span span);
 void kj_undeclared_target(kj_sema *s, const char *name, kj_span span); /* of an assignment */
 /* siblings.c: how a name that is not declared stands in its body, by the text. */
 typedef struct kj_first_use {

@@ -391,12 +391,17 @@ static bool hint_of_enum(kj_sema *s, kj_message *m, const char *name)
     return found != NULL;
 }
 
-void kj_undeclared(kj_sema *s, const char *name, kj_span span)
+kj_message *kj_undeclared_here(kj_sema *s, const char *name, kj_span span)
 {
     if (was_told(s, name, span))
-        return;
-    kj_message *m = kj_sema_error(s, span, KJ_RULE_UNDECLARED, "'%s' is not declared", name);
-    if (!kj_is_shown(s->diag, m) || hint_comment(s, m))
+        return NULL;
+    return kj_sema_error(s, span, KJ_RULE_UNDECLARED, "'%s' is not declared", name);
+}
+
+void kj_undeclared(kj_sema *s, const char *name, kj_span span)
+{
+    kj_message *m = kj_undeclared_here(s, name, span);
+    if (!m || !kj_is_shown(s->diag, m) || hint_comment(s, m))
         return;
     if (hint_define(s, m, name))
         return;

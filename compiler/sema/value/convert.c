@@ -65,6 +65,16 @@ static void write_conversion(kj_sema *s, kj_message *m, kj_dtype to, kj_span spa
                s->diag->source->text + span.begin);
 }
 
+/* inf for an integer: its type's end, but for the one that no literal is as low as. */
+static void write_end(kj_sema *s, kj_message *m, kj_dtype to, kj_span span, kj_value lit)
+{
+    const char *end = kj_literal_text(s, kj_fold_convert(lit, to)), *name = kj_type_name(to);
+    if (lit.f < 0 && to == KJ_I64)
+        end = "i64(-9223372036854775807 - 1)";
+    kj_hint(s->diag, m, "write %s, the %s %s", end, lit.f < 0 ? "least" : "largest", name);
+    kj_fix(s->diag, m, span, "%s", end);
+}
+
 static kj_texpr *coerce_literal(kj_sema *s, const kj_operand *v, kj_dtype to, const char *what)
 {
     kj_value lit = v->u.literal;
@@ -79,7 +89,12 @@ static kj_texpr *coerce_literal(kj_sema *s, const kj_operand *v, kj_dtype to, co
         kj_message *m =
             kj_sema_error(s, v->span, KJ_RULE_TYPE_MISMATCH, "%s is %s, and %s is a float", what,
                           kj_type_name(to), kj_literal_text(s, lit));
-        if (kj_value_fits(lit, KJ_I64))
+        if (lit.f != lit.f)
+            kj_hint(s->diag, m,
+                    "an integer is never nan: another number stands for what is missing");
+        else if (lit.f - lit.f != 0) /* infinite */
+            write_end(s, m, to, v->span, lit);
+        else if (kj_value_fits(lit, KJ_I64))
             kj_write(s->diag, m, v->span, "%lld", (long long)kj_fold_convert(lit, KJ_I64).i);
         else
             write_conversion(s, m, to, v->span, " to cut the fraction off");

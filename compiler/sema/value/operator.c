@@ -208,21 +208,22 @@ static kj_operand refuse_quotient(kj_sema *s, const kj_operand *v, kj_span span)
     const char *text = kj_source_text(s, v[0].span, "..."),
                *divisor = kj_operand_text(s, v[1].span, "...");
     bool wide = kj_types[v[0].u.scalar.e->type].bits > 32;
+    const char *rounded = kj_is_signed(v[0].u.scalar.e->type) ? ", rounded down where C cuts" : "";
     kj_span sign = kj_between(s, v[0].span, v[1].span, "/");
     if (kj_is_float(s->meant)) {
         const char *type = kj_type_name(s->meant);
-        kj_hint(s->diag, m, "write %s(%s) / %s, or '//' for the integer quotient", type, text,
-                divisor);
+        kj_hint(s->diag, m, "write %s(%s) / %s, or '//' for the integer quotient%s", type, text,
+                divisor, rounded);
         kj_fix(s->diag, m, v[0].span, "%s(%.*s)", type, (int)(v[0].span.end - v[0].span.begin),
                source + v[0].span.begin);
         return kj_no_value(span);
     }
     bool updates = source[sign.end] == '='; /* n /= 2 */
     if (updates)
-        kj_hint(s->diag, m, "write %s //= %s for the integer quotient", text, divisor);
+        kj_hint(s->diag, m, "write %s //= %s for the integer quotient%s", text, divisor, rounded);
     else
-        kj_hint(s->diag, m, "write '//' for the integer quotient, or f32(%s) / %s%s", text, divisor,
-                wide ? ", with f64 for all digits" : "");
+        kj_hint(s->diag, m, "write '//' for the integer quotient%s, or f32(%s) / %s%s", rounded,
+                text, divisor, wide ? ", with f64 for all digits" : "");
     if (updates || kj_is_int(s->meant))
         kj_fix(s->diag, m, sign, "//");
     return kj_no_value(span);
