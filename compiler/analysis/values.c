@@ -143,7 +143,9 @@ static void feed_binary(search *f, const kj_texpr *e)
     bool modulo = op == KJ_OP_MOD && !kj_is_signed(e->type);
     if (modulo || op == KJ_OP_AND || op == KJ_OP_OR || op == KJ_OP_XOR || op == KJ_OP_SHR)
         return;
-    if (wraps && !meant && size <= 4)
+    if (meant) /* and so is all that it is made of: its low bits */
+        return;
+    if (wraps && size <= 4)
         look_at(f, e, "what an index is made of wraps");
     if (op == KJ_OP_SHL)
         feed(f, e->u.binary.lhs);

@@ -47,11 +47,13 @@ static bool braces(const char *at, const char *end, place *out)
     return true;
 }
 
-/* The first place in a text from `at` on. */
+/* The first place in a text from `at` on. A sign that stands twice is meant as it is. */
 static bool next_place(const char *at, const char *end, place *out)
 {
     for (; at < end; at++)
-        if ((*at == '%' && percent(at, end, out)) || (*at == '{' && braces(at, end, out)))
+        if (at + 1 < end && at[0] == at[1] && strchr("%{", *at))
+            at++;
+        else if ((*at == '%' && percent(at, end, out)) || (*at == '{' && braces(at, end, out)))
             return true;
     return false;
 }
@@ -65,21 +67,17 @@ static kj_named_value *named(const kj_body *b, const char *name, size_t n)
     return NULL;
 }
 
-/* How an f-string has it: "%5.2f" of x is {x:5.2f}, "%d" of n is {n}. */
-static const char *in_braces(const kj_body *b, const place *p, const char *value)
+/* Has it signs that mean something in an f-string, or stand for themselves only in other texts? */
+static bool has_signs(const char *at, const char *end)
 {
-    const char *end = p->format_end, *letter = "";
-    if (!p->name) {
-        letter = strchr("diusc", *--end) ? "" : kj_arena_printf(b->arena, "%c", *end);
-        while (end > p->format && strchr("hlz", end[-1]))
-            end--;
-    }
-    int n = (int)(end - p->format);
-    return kj_arena_printf(b->arena, "{%s%s%.*s%s}", value, n > 0 || *letter ? ":" : "", n,
-                           p->format, letter);
+    for (; at < end; at++)
+        if (strchr("{}%", *at))
+            return true;
+    return false;
 }
 
-/* The text with the values in it, as an f-string; NULL: they do not fit its places one by one, or it is long. */
+/* The text with the values in it, as an f-string; NULL: they do not fit its places one by one, or it has formats, which
+ * depend on what the values are. */
 static const char *filled(const kj_body *b, const char *at, const char *end, const kj_expr *values)
 {
     enum { MOST = 100 };
@@ -87,20 +85,21 @@ static const char *filled(const kj_body *b, const char *at, const char *end, con
     place p;
     for (; next_place(at, end, &p); at = p.end) {
         bool own = p.name && p.name < p.name_end;
-        if ((!own && !values) || strlen(made) > MOST)
+        bool plain = p.name ? p.format == p.format_end
+                            : p.format + 1 == p.format_end && strchr("dius", *p.format);
+        if (own ? !named(b, p.name, (size_t)(p.name_end - p.name)) : !values || !plain)
             return NULL;
-        const char *value =
-            own ? kj_arena_printf(b->arena, "%.*s", (int)(p.name_end - p.name), p.name)
-                : kj_arena_printf(b->arena, "%.*s", (int)(values->span.end - values->span.begin),
-                                  text + values->span.begin);
-        if (strpbrk(value, "\"'{}:!\n\\"))
+        const char *begin = own ? p.begin + 1 : text + values->span.begin;
+        const char *stop = own ? p.end - 1 : text + values->span.end;
+        const char *value = kj_arena_printf(b->arena, "%.*s", (int)(stop - begin), begin);
+        if (has_signs(done, p.begin) || strpbrk(value, own ? "{\n" : "\"'{}:!\n\\") ||
+            strlen(made) > MOST)
             return NULL;
-        made = kj_arena_printf(b->arena, "%s%.*s%s", made, (int)(p.begin - done), done,
-                               in_braces(b, &p, value));
+        made = kj_arena_printf(b->arena, "%s%.*s{%s}", made, (int)(p.begin - done), done, value);
         done = p.end;
         values = own ? values : values->next;
     }
-    return values || end - done > MOST
+    return values || has_signs(done, end) || end - done > MOST
                ? NULL
                : kj_arena_printf(b->arena, "%s%.*s", made, (int)(end - done), done);
 }
