@@ -64,28 +64,6 @@ static bool see_asked(void *ctx, const kj_tstmt *s, const kj_texpr *e)
     return true;
 }
 
-static bool same_text(const types_walk *w, kj_span a, kj_span b)
-{
-    const char *text = w->diag->source->text;
-    return a.begin < a.end && b.begin < b.end && a.end - a.begin == b.end - b.begin &&
-           memcmp(text + a.begin, text + b.begin, a.end - a.begin) == 0;
-}
-
-/* h << 5 | h >> 27: all bits of its type come back in. */
-static bool is_rotation(const types_walk *w, const kj_texpr *either)
-{
-    const kj_texpr *left = kj_in_place(&w->made, either->u.binary.lhs),
-                   *right = kj_in_place(&w->made, either->u.binary.rhs);
-    if (left->kind != KJ_TE_BINARY || right->kind != KJ_TE_BINARY ||
-        left->u.binary.op + right->u.binary.op != KJ_OP_SHL + KJ_OP_SHR ||
-        kj_ops[left->u.binary.op].class != KJ_OPS_SHIFT ||
-        !same_text(w, left->u.binary.lhs->span, right->u.binary.lhs->span))
-        return false;
-    const kj_texpr *a = left->u.binary.rhs, *b = right->u.binary.rhs;
-    return a->kind != KJ_TE_CONST || b->kind != KJ_TE_CONST ||
-           a->u.value.i + b->u.value.i == kj_types[either->type].bits;
-}
-
 /* The first operation in it that leaves the type's range as soon as its operands are not small, and whose type nobody
  * asked for; NULL: there is none. Sums of 32 bits hardly do. What `^` mixes, and `&` masks, may fall off. */
 static const kj_texpr *wrapping(const types_walk *w, const kj_texpr *whole, int least, int most)
@@ -101,7 +79,7 @@ static const kj_texpr *wrapping(const types_walk *w, const kj_texpr *whole, int 
         return NULL;
     if (!either && (!sum || most < 32) && kj_leaves_type(&w->made, e))
         return e;
-    if (either && is_rotation(w, e))
+    if (either && kj_is_rotation(w->diag, &w->made, e))
         return NULL;
     found = wrapping(w, e->u.binary.lhs, least, most);
     return found || op == KJ_OP_SHL ? found : wrapping(w, e->u.binary.rhs, least, most);
@@ -206,8 +184,8 @@ static bool is_told_by_wrapping(const types_walk *w, const kj_texpr *e, const us
     e = kj_in_place(&w->made, e);
     return beside && e->kind == KJ_TE_BINARY &&
            ((use->equal && e->u.binary.op == KJ_OP_SUB) ||
-            same_text(w, beside->span, e->u.binary.lhs->span) ||
-            same_text(w, beside->span, e->u.binary.rhs->span));
+            kj_same_text(w->diag, beside->span, e->u.binary.lhs->span) ||
+            kj_same_text(w->diag, beside->span, e->u.binary.rhs->span));
 }
 
 /* Are all uses of a variable such that it may as well have more bits? */

@@ -56,6 +56,27 @@ static uint32_t operator_at(const kj_diag *diag, const kj_texpr *e)
     return 0;
 }
 
+bool kj_same_text(const kj_diag *diag, kj_span a, kj_span b)
+{
+    const char *text = diag->source->text;
+    return a.begin < a.end && b.begin < b.end && a.end - a.begin == b.end - b.begin &&
+           memcmp(text + a.begin, text + b.begin, a.end - a.begin) == 0;
+}
+
+bool kj_is_rotation(const kj_diag *diag, const kj_made *made, const kj_texpr *either)
+{
+    const kj_texpr *left = kj_in_place(made, either->u.binary.lhs),
+                   *right = kj_in_place(made, either->u.binary.rhs);
+    if (left->kind != KJ_TE_BINARY || right->kind != KJ_TE_BINARY ||
+        left->u.binary.op + right->u.binary.op != KJ_OP_SHL + KJ_OP_SHR ||
+        kj_ops[left->u.binary.op].class != KJ_OPS_SHIFT ||
+        !kj_same_text(diag, left->u.binary.lhs->span, right->u.binary.lhs->span))
+        return false;
+    const kj_texpr *a = left->u.binary.rhs, *b = right->u.binary.rhs;
+    return a->kind != KJ_TE_CONST || b->kind != KJ_TE_CONST ||
+           a->u.value.i + b->u.value.i == kj_types[either->type].bits;
+}
+
 /* Where the ** of a power stands, behind its base; 0: nowhere. */
 static uint32_t power_at(const kj_diag *diag, kj_span all, kj_span base)
 {
@@ -106,7 +127,8 @@ static void convert(widening *w, const kj_texpr *e, kj_span at)
         convert(w, base, (kj_span){e->span.begin, end});
         return;
     }
-    if (!is_arithmetic(w->made, e)) {
+    if (!is_arithmetic(w->made, e) || (e->kind == KJ_TE_BINARY && e->u.binary.op == KJ_OP_OR &&
+                                       kj_is_rotation(w->diag, w->made, e))) {
         convert_whole(w, at);
         return;
     }

@@ -15,6 +15,10 @@ typedef struct kj_widen {
     bool hint_only;  /* what becomes of the value may need its type */
 } kj_widen;
 
+bool kj_same_text(const kj_diag *diag, kj_span a, kj_span b);
+/* h << 5 | h >> 27: all bits of its type come back in. `either`: an operation | of the two. */
+bool kj_is_rotation(const kj_diag *diag, const kj_made *made, const kj_texpr *either);
+
 /* Gives the message a hint, and a fix where the source can be written anew. */
 void kj_warn_widen(kj_diag *diag, kj_message *m, const kj_widen *how);
 
