@@ -92,7 +92,7 @@ class Statements(Locals, Tuples, Views, Expressions):
         forms = [(9, self.declare_one), (8, self.change), (3, self.several), (1, self.tuple_variable),
                  (2, self.change_part),
                  (6, self.store), (7 if tallies else 0, self.atomic_step), (1, self.assertion), (2, self.view_of),
-                 (1, self.call_for_effect), (2, self.whole_view), (1, self.chosen_array),
+                 (1, self.call_for_effect), (2, self.whole_view), (2, self.chosen_array),
                  (1, r.pick([self.seen_array, self.seen_floats])),
                  (2 if self.result is False and self.flow is None and not self.need else 0, self.counted_by_few)]
         if not deep:

@@ -110,7 +110,8 @@ class Tuples:
         if not arrays:
             return None
         first = r.pick(arrays)
-        some = [first] + [r.pick([v for v in arrays if v.type is first.type]) for _ in range(count - 1)]
+        some = [v for v in arrays if v.type is first.type and v.get("packed") == first.get("packed")]
+        some = [first] + [r.pick(some) for _ in range(count - 1)]
         items, least, most = [], first.get("least"), first.get("most")
         for v in some:
             tail = r.chance(25)
@@ -119,7 +120,7 @@ class Tuples:
             most = tuple(map(max, most, v.get("most")))
         x = self.item_variable(first.type, role="in", least=least, most=most,
                                write_any=all(v.get("write_any") for v in some),
-                               memory=frozenset().union(*map(self.memory_of, some)))
+                               memory=frozenset().union(*map(self.memory_of, some)), packed=first.get("packed"))
         return x, items
 
     def over_fixed(self):

@@ -9,6 +9,25 @@ from scalars import COMPLEX, FLOATS, INTS, REALS, SIGNED
 from tree import Arr, Expr, Rec, Var, Vec, copied
 
 
+def packed(e):
+    """Is the array one of numbers in packed records, which may lie anywhere? No choice is between those and others."""
+    if e.type.elem in ("i8", "u8", "bool"):
+        return False
+    while e.op != "name":
+        base = e.args[0].type.elem
+        if e.op == "part" and isinstance(base, Rec) and base.packed:
+            return True
+        e = e.args[0]
+    return bool(e.data.get("packed"))
+
+
+def arrays_in(e):
+    """Those that an array is chosen from."""
+    if e.op == "cond":
+        return arrays_in(e.args[0]) + arrays_in(e.args[2])
+    return [e.data] if e.op == "name" else arrays_in(e.args[0])
+
+
 class Views:
     """A part of Statements (gen_stmt.py)."""
 
@@ -88,7 +107,7 @@ class Views:
         while v.op != "name":
             v = v.args[0]
         w = self.new(e.type, "w", role="in" if min(least) > 0 else "thin", least=tuple(least), most=tuple(most),
-                     memory=self.memory_of(v.data), write_any=write_any)
+                     memory=self.memory_of(v.data), write_any=write_any, packed=packed(e))
         s = let(w, e)
         self.declare(w)
         return s
@@ -189,18 +208,18 @@ class Views:
                 e = view(e, ["e"], lit(most))
             over.append(e)
             turns.append(most)
-            names.append((v.type, v.get("least")[1:], v.get("most")[1:], self.memory_of(v)))
+            names.append((v, v.get("least")[1:], v.get("most")[1:]))
         most = min(turns)
         self.scope.append([])
         found = []
         if form == "enumerate":
             found.append(self.declare(self.new("i64", "j", range=(0, max(most - 1, 0)))))
-        for t, least, longest, memory in names:
-            if t.dims == 1:
-                w = self.new(t.elem, "e")
+        for v, least, longest in names:
+            if v.type.dims == 1:
+                w = self.new(v.type.elem, "e")
             else:
-                w = self.new(Arr(t.elem, t.dims - 1), "e", role="in" if min(least) > 0 else "thin", least=least,
-                             most=longest, memory=memory)
+                w = self.new(Arr(v.type.elem, v.type.dims - 1), "e", role="in" if min(least) > 0 else "thin",
+                             least=least, most=longest, memory=self.memory_of(v), packed=v.get("packed"))
             while w.name in {x.name for x in found}:
                 w = self.new(w.type, "e", **w.facts)
             found.append(self.declare(w))
@@ -275,6 +294,9 @@ class Views:
         """The arrays whose memory a name stands for."""
         return v.get("memory") or frozenset([v])
 
+    def memory_in(self, e):
+        return frozenset().union(*map(self.memory_of, arrays_in(e)))
+
     def each_value(self, t, depth, shape, without=(), shared=()):
         """An expression of a number of type t for each element: of views, which have this shape, and numbers.
 
@@ -311,7 +333,7 @@ class Views:
 
     def each_choice(self, a, b, shared):
         """Of two views one, but not of what is assigned: nobody would know in which order to go."""
-        if a.op == b.op == "each" and not shared or a.op == b.op == "name":
+        if a.op == b.op == "each" and not shared and packed(a.args[0]) == packed(b.args[0]) or a.op == b.op == "name":
             return cond(a, self.bool(1), b)
         return call("selp", a.type, self.bool(1), a, b)
 
@@ -449,26 +471,47 @@ class Views:
     # ---- One of two arrays; memory seen as another type ----
 
     def chosen_array(self):
+        """One of two arrays or more, a choice in an arm of another."""
         r = self.r
-        pairs = [(v, w) for v in self.visible() for w in self.visible() if isinstance(v.type, Arr) and v is not w
-                 and v.type is w.type and v.get("role") == w.get("role") == "in" and v.get("least") and w.get("least")]
-        if not pairs or self.need:
+        arrays = [v for v in self.visible() if isinstance(v.type, Arr) and v.get("role") == "in" and v.get("least")]
+        alike = [[w for w in arrays if w.type is v.type and packed(name(w)) == packed(name(v))] for v in arrays]
+        alike = [some for some in alike if len(some) > 1]
+        if not alike or self.need:
             return self.view_of()
-        v, w = r.pick(pairs)
+        some = r.shuffled(r.pick(alike))
+        some = some[:2] + [r.pick(some) for _ in range(r.below(3) if r.chance(50) else 0)]
         self.room = self.options.room
-        if v.type.dims == 1 and r.chance(25) and min(v.get("least")) > 2:       # a view is an array, too
-            first = view(name(v), ["b"], lit(1))
-            least, most = (v.get("least")[0] - 1,), (v.get("most")[0] - 1,)
-        else:
-            first, least, most = name(v), v.get("least"), v.get("most")
-        least = tuple(map(min, least, w.get("least")))
-        most = tuple(map(max, most, w.get("most")))
-        both = bool(v.get("write_any") and w.get("write_any"))
-        x = self.new(v.type, "w", role="in", least=least, most=most, write_any=both,
-                     memory=self.memory_of(v) | self.memory_of(w))
-        s = let(x, Expr("cond", v.type, (first, self.bool(2), name(w))))
+        e, least, most = self.choice_of([self.arm(v, arrays) for v in some], 0)
+        x = self.new(e.type, "w", role="in", least=least, most=most, memory=self.memory_in(e), packed=packed(e),
+                     write_any=all(v.get("write_any") for v in arrays_in(e)))
+        s = let(x, e)
         self.declare(x)
         return s
+
+    def arm(self, v, arrays):
+        """The array, or a row of one with an axis more, at an index of this arm alone; its least and most extents."""
+        r = self.r
+        more = [w for w in arrays if w.type is Arr(v.type.elem, v.type.dims + 1) and packed(name(w)) == packed(name(v))]
+        if not more or r.chance(70):
+            return name(v), v.get("least"), v.get("most")
+        w = r.pick(more)
+        at = self.calmly(lambda: self.place(w, 0))
+        return view(name(w), ["i"] + ["-"] * v.type.dims, at), w.get("least")[1:], w.get("most")[1:]
+
+    def choice_of(self, arms, depth):
+        """A choice of all of these, and maybe a view of it, which is an array, too."""
+        r = self.r
+        if len(arms) > 1:
+            k = r.between(1, len(arms) - 1)
+            yes, no = self.choice_of(arms[:k], depth + 1), self.choice_of(arms[k:], depth + 1)
+            test = self.calmly(lambda: self.bool(1)) if depth else self.bool(2)
+            e = Expr("cond", yes[0].type, (yes[0], test, no[0]))
+            least, most = tuple(map(min, yes[1], no[1])), tuple(map(max, yes[2], no[2]))
+        else:
+            e, least, most = arms[0]
+        if e.type.dims == 1 and least[0] > 2 and r.chance(20):
+            return view(e, ["b"], lit(1)), (least[0] - 1,), (most[0] - 1,)
+        return e, least, most
 
     def seen_array(self):
         """An array of integers as those with or without a sign: the same memory, to read and to write."""
@@ -480,7 +523,7 @@ class Views:
         v = r.pick(arrays)
         t = ("u" if v.type.elem[0] == "i" else "i") + v.type.elem[1:]
         w = self.new(Arr(t, v.type.dims), "w", role="in", least=v.get("least"), most=v.get("most"),
-                     write_any=v.get("write_any"), memory=self.memory_of(v))
+                     write_any=v.get("write_any"), memory=self.memory_of(v), packed=v.get("packed"))
         s = let(w, bits(name(v), t))
         self.declare(w)
         return s

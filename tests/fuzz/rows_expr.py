@@ -100,7 +100,8 @@ def of_operators(e):
 
 def of_cond(e):
     if isinstance(e.type, Arr):
-        return {"one of two arrays"}
+        within = {"cond": "choice of arrays in another", "view": "view in a choice of arrays"}
+        return {"one of two arrays"} | {within[a.op] for a in (e.args[0], e.args[2]) if a.op in within}
     found = {"conditional of literals" if e.type in UNTYPED else f"conditional {e.type}"}
     if e.args[0].op == "index" and e.args[1].op in ("cmp", "logic"):
         found.add("index guarded by a condition")
@@ -180,6 +181,8 @@ def of_view(e):
         found.add("slice with step")
     if e.args[0].op == "view" or e.args[0].op == "name" and e.args[0].data.name.startswith(("w", "chunk", "row")):
         found.add("view of a view")
+    if e.args[0].op == "cond":
+        found.add("view of a choice of arrays")
     bounds = iter(e.args[1:])
     for form in e.data:
         for letter in form.replace("-", ""):

@@ -119,6 +119,7 @@ def table(without=()):
     rows += ["file that uses another", "file called otherwise"]
     rows += ["whole view", "whole view of 2 axes", "update of a whole view", "whole view of a number",
              "whole view from itself", "whole view with steps", "function of elements", "one of two arrays",
+             "choice of arrays in another", "view in a choice of arrays", "view of a choice of arrays",
              "array as another type", "local array as another type", "shared array as another type",
              "atomic on an array as another type", "floats as integers in memory"]
     rows += [f"view's {what} of {t}" for what, of in FOLDS for t in of]
