@@ -44,37 +44,41 @@ static bool is_list(const kj_source *s, uint32_t at, uint32_t end)
     return false;
 }
 
-/* int i = n / 2 from its `=` on, of a name that is declared with `text` ("var i"). An integer's type is left out where the
- * value is an index of threads, which is wider; one that is narrower, or wraps otherwise, stays. */
+kj_c_variable kj_habit_c_variable(kj_parser *p, const char *text, const char *type, uint32_t from,
+                                  uint32_t stop)
+{
+    bool place = computes_place(p, from, stop);
+    if (place && type &&
+        (strcmp(type, "i32") == 0 || strcmp(type, "i64") == 0 || strcmp(type, "bool") == 0))
+        type = NULL;
+    kj_c_value v = kj_habit_c_value(p, from, stop);
+    bool whole = v.class == KJ_C_SIGNED || v.class == KJ_C_UNSIGNED;
+    bool converts = type && (place || (whole && v.changed && *type == 'f'));
+    kj_c_variable out = {.value = v, .changed = converts || v.changed};
+    out.declared = type ? kj_arena_printf(p->arena, "%s: %s", text, type) : text;
+    out.given = converts ? kj_arena_printf(p->arena, "%s(%s)", type, v.text) : v.text;
+    out.short_given = converts ? kj_arena_printf(p->arena, "%s(...)", type) : "...";
+    return out;
+}
+
+/* int i = n / 2 from its `=` on, of a name that is declared with `text` ("var i"). */
 static void fix_initialised(kj_parser *p, kj_message *m, kj_span names, const char *text,
                             const char *type, uint32_t equals)
 {
     const kj_source *s = p->source;
     uint32_t from = kj_skip_blanks(s, equals + 1), stop = kj_statement_end(s, from, false);
-    bool place = computes_place(p, from, stop);
-    if (place && type &&
-        (strcmp(type, "i32") == 0 || strcmp(type, "i64") == 0 || strcmp(type, "bool") == 0))
-        type = NULL;
-    const char *declared = type ? kj_arena_printf(p->arena, "%s: %s", text, type) : text;
+    kj_c_variable v = kj_habit_c_variable(p, text, type, from, stop);
     if (from == stop || is_list(s, names.end, stop)) {
-        kj_hint(p->diag, m, "write %s = ...", declared);
+        kj_hint(p->diag, m, "write %s = ...", v.declared);
         return;
     }
-    kj_c_value v = kj_habit_c_value(p, from, stop);
-    bool whole = v.class == KJ_C_SIGNED || v.class == KJ_C_UNSIGNED;
-    bool converts = type && (place || (whole && v.changed && *type == 'f'));
-    const char *value = converts ? kj_arena_printf(p->arena, "%s(%s)", type, v.text) : v.text;
-    const char *cuts = v.cuts ? ", which rounds down where C cuts: -7 // 2 is -4" : "";
-    bool is_short = stop - names.end < 40;
-    if (is_short)
-        kj_hint(p->diag, m, "write %s = %s%s", declared, value, cuts);
+    kj_hint(p->diag, m, "write %s = %s%s", v.declared,
+            stop - names.end < 40 ? v.given : v.short_given,
+            v.value.cuts ? ", which rounds down where C cuts: -7 // 2 is -4" : "");
+    if (v.changed)
+        kj_fix(p->diag, m, (kj_span){names.begin, stop}, "%s = %s", v.declared, v.given);
     else
-        kj_hint(p->diag, m, "write %s = %s%s%s", declared, converts ? type : "",
-                converts ? "(...)" : "...", cuts);
-    if (converts || v.changed)
-        kj_fix(p->diag, m, (kj_span){names.begin, stop}, "%s = %s", declared, value);
-    else
-        kj_fix(p->diag, m, names, "%s", declared);
+        kj_fix(p->diag, m, names, "%s", v.declared);
 }
 
 /* float t[2] = {1, 2}, float t[] = {1, 2}; `shape`: the array's, NULL: it is as long as the list. What a list does not have

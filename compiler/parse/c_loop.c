@@ -1,5 +1,6 @@
 /* Loops as C and JavaScript write them, and the range() that means the same; a header that means something else
  * gets a hint without a fix. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "parse/habit.h"
@@ -69,6 +70,36 @@ static const char *step_by(kj_parser *p, const char *what, const char *step)
     if (*adds == '-' || !is_argument(adds, what, refused))
         return NULL;
     return strcmp(adds, "1") == 0 ? "" : kj_arena_printf(p->arena, ", %s", adds);
+}
+
+/* ", -2" of i -= 2, ", -1" of i--; NULL: it is something else. */
+static const char *step_down(kj_parser *p, const char *what, const char *step)
+{
+    bool first = strncmp(step, "--", 2) == 0;
+    const char *rest = behind_word(first ? step + 2 + strspn(step + 2, " \t") : step, what);
+    if (!rest)
+        return NULL;
+    if (first ? !*rest : strcmp(rest, "--") == 0)
+        return ", -1";
+    if (first || strncmp(rest, "-=", 2) != 0)
+        return NULL;
+    rest += 2 + strspn(rest + 2, " \t");
+    bool simple = *rest && rest[strspn(rest, "0123456789")] == '\0';
+    for (const char *c = rest; *c && !kj_is_digit(*rest) && kj_is_word(*c); c++)
+        simple = !c[1];
+    return simple ? kj_arena_printf(p->arena, ", -%s", rest) : NULL;
+}
+
+/* Below what the loop goes no further: the bound of i > n, one less of i >= n. */
+static const char *lower_bound(kj_parser *p, const char *bound, bool equal)
+{
+    bool number =
+        kj_is_digit(*bound) && bound[strspn(bound, "0123456789")] == '\0' && strlen(bound) < 9;
+    if (!equal)
+        return bound;
+    if (number)
+        return kj_arena_printf(p->arena, "%ld", strtol(bound, NULL, 10) - 1);
+    return kj_arena_printf(p->arena, "%s - 1", bound);
 }
 
 /* Without the blanks around it. */
@@ -196,11 +227,14 @@ static bool counts(kj_parser *p, kj_message *m, kj_span at, uint32_t in, const c
     uint32_t cond = kj_skip_blanks(s, (uint32_t)(semi - s->text) + 1);
     uint32_t op = kj_skip_blanks(s, kj_word_end(s, cond));
     const char *second = memchr(semi + 1, ';', (size_t)(stop - semi - 1));
-    if (!second || !kj_is_word_at(s, cond, what) || s->text[op] != '<')
+    bool down = s->text[op] == '>';
+    if (!second || !kj_is_word_at(s, cond, what) || (s->text[op] != '<' && !down) ||
+        s->text[op + 1] == s->text[op])
         return false;
     bool more = s->text[op + 1] == '=';
     const char *bound = part(p, s->text + op + 1 + more, second);
-    const char *by = step_by(p, what, part(p, second + 1, stop));
+    const char *last = part(p, second + 1, stop);
+    const char *by = down ? step_down(p, what, last) : step_by(p, what, last);
     if (!by || !is_argument(first, what, ",?") || !is_argument(bound, what, LOOSER_THAN_SUM))
         return false;
     bool own = name > in || declares(s, in);
@@ -210,16 +244,163 @@ static bool counts(kj_parser *p, kj_message *m, kj_span at, uint32_t in, const c
                 !own && outlives(s, what, stop)
                     ? "a loop's variable ends with it: write while %s %s %s { ... }"
                     : "range() takes its bound once: write while %s %s %s { ... }",
-                what, more ? "<=" : "<", bound);
+                what,
+                down   ? more ? ">=" : ">"
+                : more ? "<="
+                       : "<",
+                bound);
         return true;
     }
     bool from = strcmp(first, "0") != 0 || *by;
+    const char *end = down   ? lower_bound(p, bound, more)
+                      : more ? kj_arena_printf(p->arena, "%s + 1", bound)
+                             : bound;
     const char *range =
-        kj_arena_printf(p->arena, "%s in range(%s%s%s%s%s)", what, from ? first : "",
-                        from ? ", " : "", bound, more ? " + 1" : "", by);
+        kj_arena_printf(p->arena, "%s in range(%s%s%s%s)", what,
+                        from ? kj_without_suffixes(p, first) : "", from ? ", " : "", end, by);
     kj_hint(p->diag, m, "loops are written: for %s", range);
     kj_fix(p->diag, m, at, "%s", range);
     return true;
+}
+
+/* ---- Loops that are none of a range ---- */
+
+enum { MOST_BODY = 1 << 14 };
+
+/* The brace that closes the one at `open`, or 0; `again`: the body has a continue, in front of which the step would stand
+ * too. */
+static uint32_t closing_brace(const kj_source *s, uint32_t open, bool *again)
+{
+    int depth = 0;
+    for (uint32_t at = open; s->text[at] && at - open < MOST_BODY;) {
+        uint32_t next = kj_behind_text(s, at);
+        if (next > at) {
+            at = next;
+            continue;
+        }
+        depth += (s->text[at] == '{') - (s->text[at] == '}');
+        *again |= kj_is_word_at(s, at, "continue") && !kj_is_word(s->text[at - 1]);
+        if (depth == 0)
+            return at;
+        at++;
+    }
+    return 0;
+}
+
+/* i++, s /= 2, i += 1, j--: the steps of the header as statements; NULL: they are not understood. */
+static const char *steps(kj_parser *p, const char *begin, const char *stop, bool whole)
+{
+    const char *out = "";
+    for (const char *at = begin, *end; at < stop; at = end + (end < stop)) {
+        int depth = 0;
+        for (end = at; end < stop && (depth > 0 || *end != ','); end++)
+            depth += (strchr("([{", *end) != NULL) - (strchr(")]}", *end) != NULL);
+        const char *step = part(p, at, end);
+        size_t n = strlen(step);
+        bool before = n > 2 && step[0] == step[1] && strchr("+-", *step);
+        bool behind = n > 2 && step[n - 1] == step[n - 2] && strchr("+-", step[n - 1]);
+        const char *name =
+            before ? part(p, step + 2, step + n) : part(p, step, step + n - 2 * behind);
+        const char *divides = strstr(step, "/=");
+        if (before || behind)
+            step = kj_arena_printf(p->arena, "%s %c= 1", name, before ? *step : step[n - 1]);
+        else if (!n || !strchr(step, '='))
+            return NULL;
+        else if (divides && whole && divides[-1] != '/')
+            step = kj_arena_printf(p->arena, "%.*s/%s", (int)(divides - step), step, divides);
+        out = kj_arena_printf(p->arena, "%s%s%s", out, *out ? "; " : "", step);
+    }
+    return out;
+}
+
+/* int s = n / 2: what stands before the loop; NULL: it is not understood. Of a name that is declared already it is an
+ * assignment. */
+static const char *first_value(kj_parser *p, uint32_t begin, uint32_t stop, bool *whole)
+{
+    const kj_source *s = p->source;
+    bool own = declares(s, begin);
+    kj_c_type t = kj_habit_read_type(p, begin);
+    uint32_t name = kj_skip_blanks(s, t.end), end = kj_word_end(s, name);
+    uint32_t equals = kj_skip_blanks(s, end), from = kj_skip_blanks(s, equals + 1);
+    if (end == name || s->text[equals] != '=' || s->text[equals + 1] == '=' || t.pointers)
+        return NULL;
+    while (stop > from && kj_is_blank(s->text[stop - 1]))
+        stop--;
+    int depth = 0;
+    for (uint32_t at = from; at < stop; at++) {
+        depth += (strchr("([{", s->text[at]) != NULL) - (strchr(")]}", s->text[at]) != NULL);
+        if ((depth == 0 && s->text[at] == ',') ||
+            (s->text[at] == '=' && !strchr("=<>!", s->text[at - 1]) && s->text[at + 1] != '='))
+            return NULL;
+    }
+    const char *what = kj_piece(p, name, end);
+    bool typed = name > begin || own;
+    uint32_t line = kj_line_start(s, begin);
+    bool known = kj_habit_is_known(p, what, line);
+    kj_c_variable v =
+        kj_habit_c_variable(p, kj_arena_printf(p->arena, "var %s", what), t.name, from, stop);
+    *whole = v.value.class != KJ_C_FLOAT && !(t.name && *t.name == 'f');
+    if (from >= stop || (!typed && !known))
+        return NULL;
+    return kj_arena_printf(p->arena, "%s = %s", known ? what : v.declared, v.given);
+}
+
+/* A loop's header from `in` to `stop` that no range() is, of a `for` that begins at `begin`; `header`: where it ends. */
+static bool repeats(kj_parser *p, kj_message *m, uint32_t begin, uint32_t in, uint32_t stop,
+                    uint32_t header)
+{
+    const kj_source *s = p->source;
+    const char *semi = memchr(s->text + in, ';', stop - in);
+    const char *second = semi ? memchr(semi + 1, ';', (size_t)(s->text + stop - semi - 1)) : NULL;
+    bool whole = true, again = false;
+    if (!second)
+        return false;
+    const char *first = "", *test = part(p, semi + 1, second);
+    if (*part(p, s->text + in, semi))
+        first = first_value(p, in, (uint32_t)(semi - s->text), &whole);
+    const char *step = first ? steps(p, second + 1, s->text + stop, whole) : NULL;
+    if (!step || strchr(test, ';'))
+        return false;
+    test = *test ? test : "true";
+    uint32_t line = kj_line_start(s, begin), open = kj_skip_blanks(s, header);
+    uint32_t close = s->text[open] == '{' ? closing_brace(s, open, &again) : 0;
+    kj_hint(p->diag, m, "write %s%swhile %s { ...%s%s }%s", first, *first ? ", and then " : "",
+            test, *step ? "; " : "", step,
+            *step && again ? ", with the step before a continue too" : "");
+    const char *indent = kj_piece(p, line, kj_skip_blanks(s, line));
+    const char *head = kj_arena_printf(p->arena, "%s%s%swhile %s", first, *first ? "\n" : "",
+                                       *first ? indent : "", test);
+    bool starts = kj_skip_blanks(s, line) == begin;
+    if (!*step && (starts || !*first)) {
+        kj_fix(p->diag, m, (kj_span){begin, header}, "%s", head);
+        return true;
+    }
+    if (!close || again || !starts)
+        return true;
+    uint32_t end = close;
+    while (end > open && strchr(" \t\r\n;", s->text[end - 1]))
+        end--;
+    bool one = !memchr(s->text + open, '\n', close - open), empty = end == open + 1;
+    const char *body = kj_piece(p, open, end);
+    uint32_t last = kj_line_start(s, close);
+    if (memchr(s->text + kj_line_start(s, end), '#', end - kj_line_start(s, end)))
+        one = false; /* a comment ends the line */
+    if (one)
+        kj_fix(p->diag, m, (kj_span){begin, close + 1}, "%s %s%s%s }", head, body,
+               empty ? " " : "; ", step);
+    else
+        kj_fix(p->diag, m, (kj_span){begin, close + 1}, "%s %s\n%s    %s\n%s}", head, body,
+               kj_piece(p, last, kj_skip_blanks(s, last)), step,
+               kj_piece(p, last, kj_skip_blanks(s, last)));
+    return true;
+}
+
+/* Where the `for` begins that stands before `at`. */
+static uint32_t for_before(const kj_source *s, uint32_t at)
+{
+    while (at > 0 && kj_is_blank(s->text[at - 1]))
+        at--;
+    return at >= 3 ? at - 3 : 0;
 }
 
 /* for var i = 0; i < n; i += 1 {, for int i = 0; ..., without parentheses; begin: behind the `for`. */
@@ -235,7 +416,8 @@ bool kj_habit_for_open(kj_parser *p, kj_message *m, uint32_t begin)
         end--;
     if (kj_is_word_at(s, in, "var") || kj_is_word_at(s, in, "let"))
         in = kj_skip_blanks(s, in + 3);
-    if (kj_is_shown(p->diag, m) && !counts(p, m, (kj_span){begin, end}, in, s->text + end))
+    if (kj_is_shown(p->diag, m) && !counts(p, m, (kj_span){begin, end}, in, s->text + end) &&
+        !repeats(p, m, for_before(s, begin), in, end, end))
         kj_hint(p->diag, m, "loops are written: for i in range(n) { ... }");
     kj_layout_skip_block(p);
     return true;
@@ -286,5 +468,6 @@ bool kj_habit_for(kj_parser *p, kj_message *m, kj_span at)
     }
     if (!three)
         return true;
-    return counts(p, m, (kj_span){at.begin, close + 1}, in, s->text + close);
+    return counts(p, m, (kj_span){at.begin, close + 1}, in, s->text + close) ||
+           repeats(p, m, for_before(s, at.begin), in, close, close + 1);
 }

@@ -144,6 +144,17 @@ typedef struct kj_c_value {
     bool changed; /* it is not what was written */
 } kj_c_value;
 kj_c_value kj_habit_c_value(kj_parser *p, uint32_t begin, uint32_t end);
+/* A variable of C with its value, from `from` to `stop` (c_declaration.c). An integer's type is left out where the value is
+ * an index of threads, which is wider; one that is narrower, or wraps otherwise, stays. */
+typedef struct kj_c_variable {
+    const char *declared;    /* "var q: f32", of the text "var q" */
+    const char *given;       /* "f32(n // 2)" */
+    const char *short_given; /* "f32(...)" */
+    kj_c_value value;
+    bool changed; /* it is given something else than what was written */
+} kj_c_variable;
+kj_c_variable kj_habit_c_variable(kj_parser *p, const char *text, const char *type, uint32_t from,
+                                  uint32_t stop);
 /* literal.c: the text, its numbers as they are written here: 0.0f, 3u. */
 const char *kj_without_suffixes(kj_parser *p, const char *text);
 

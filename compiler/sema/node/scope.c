@@ -459,7 +459,10 @@ static void hint_target(kj_sema *s, kj_message *m, const char *name, kj_span spa
         kj_hint(s->diag, m, "a variable is declared first, before the block: var %s = ...", name);
     else
         kj_hint(s->diag, m, "a variable is declared first: var %s = ...", name);
-    if (kj_begins_statement(s->diag->source, span.begin) && !use.behind_block)
+    const char *next = s->diag->source->text + span.end;
+    next += strspn(next, " \t");
+    bool updated = strchr("+-*/%&|^<>@", *next) && *next; /* t += 1 declares nothing */
+    if (kj_begins_statement(s->diag->source, span.begin) && !use.behind_block && !updated)
         kj_fix(s->diag, m, (kj_span){span.begin, span.begin}, unwanted ? "let " : "var ");
 }
 
