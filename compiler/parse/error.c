@@ -370,8 +370,8 @@ static void at_name(const kj_mistake *x)
         kj_mistake_hint(x, m, "loops are written: for i in range(n) { ... }");
         if (kj_is_shown(x->p->diag, m))
             kj_habit_for(x->p, m, x->at);
-    } else if (kj_met(x, ".") && before == KJ_TK_DOT)
-        kj_mistake_hint(x, m, "a range is written range(start, stop)");
+    } else if (before == KJ_TK_DOT)
+        kj_hint_behind_dot(x, m);
     else if (kj_met(x, "(") && (before == KJ_TK_LET || before == KJ_TK_VAR))
         kj_mistake_hint(x, m, "several names stand without parentheses: let a, b = ...");
 }

@@ -111,6 +111,64 @@ static bool fix_qualifier(const kj_mistake *x, kj_message *m)
            kj_leave_qualifier(x, m, p->prev_span);
 }
 
+/* fn f(x: f32) -> f32 = x * 2 of Kotlin and Scala, fn f(x: f32) -> f32, f32 */
+static bool fix_result(const kj_mistake *x, kj_message *m)
+{
+    kj_parser *p = x->p;
+    const kj_source *s = p->source;
+    uint32_t end = kj_code_end(s, x->at.end), from = kj_skip_blanks(s, x->at.end);
+    bool typed = p->before_prev == KJ_TK_ARROW && p->prev == KJ_TK_NAME;
+    if (kj_met(x, "=") && s->text[x->at.end] != '>' && end > from && !kj_has_brace(x)) {
+        const char *value = kj_piece(p, from, end);
+        kj_hint(p->diag, m, "a function has a block: %s{ return %s }", typed ? "" : "-> f32 ",
+                end - from < 40 ? value : "...");
+        if (typed)
+            kj_fix(p->diag, m, (kj_span){x->at.begin, end}, "{ return %s }", value);
+        return true;
+    }
+    if (!kj_met(x, ",") || !typed)
+        return false;
+    for (end = x->at.end;
+         kj_is_word(s->text[end]) || kj_is_blank(s->text[end]) || strchr(",[]", s->text[end]);)
+        if (!s->text[end++])
+            return false;
+    while (kj_is_blank(s->text[end - 1]))
+        end--;
+    kj_span all = {p->prev_span.begin, end};
+    kj_hint(p->diag, m, "several results are a tuple: -> (%s)", kj_piece(p, all.begin, all.end));
+    kj_fix(p->diag, m, all, "(%s)", kj_piece(p, all.begin, all.end));
+    return true;
+}
+
+/* Does the item in which `at` stands begin with that word? */
+static bool is_item_of(const kj_source *s, uint32_t at, const char *word)
+{
+    while (at > 0 && !(s->text[at - 1] == '\n' && kj_is_word(s->text[at])))
+        at--;
+    return kj_is_word_at(s, at, word);
+}
+
+/* var y: f32[3], at the end of it */
+static bool fix_extents(const kj_mistake *x, kj_message *m)
+{
+    kj_parser *p = x->p;
+    const kj_source *s = p->source;
+    uint32_t name = kj_skip_blanks(s, p->first_span.end), end = kj_word_end(s, name);
+    uint32_t type = kj_skip_blanks(s, kj_skip_blanks(s, end) + 1), open = kj_word_end(s, type);
+    uint32_t close = s->text[open] == '[' ? kj_closing(s, open) : 0;
+    if ((p->first != KJ_TK_VAR && p->first != KJ_TK_LET) || p->prev != KJ_TK_RBRACKET ||
+        s->text[kj_skip_blanks(s, end)] != ':' || !close || close + 1 != p->prev_span.end)
+        return false;
+    const char *shape = kj_piece(p, open + 1, close), *what = kj_piece(p, name, end);
+    if (strspn(shape, ", ") == strlen(shape))
+        return false;
+    bool several = strchr(shape, ',') != NULL, run = is_item_of(s, name, "run");
+    kj_write(p->diag, m, (kj_span){p->first_span.begin, close + 1},
+             several ? "let %s = %s((%s), %s)" : "let %s = %s(%s, %s)", what,
+             run ? "zeros" : "local.array", shape, kj_piece(p, type, open));
+    return true;
+}
+
 /* let mut i, a list without a comma, f32[][], => for -> */
 static void fix_tokens(const kj_mistake *x, kj_message *m)
 {
@@ -164,8 +222,19 @@ void kj_at_tokens(const kj_mistake *x)
         list = kj_arena_printf(arena, how, list, between, x->expected[i]);
     }
     kj_message *m = kj_expected(x, list);
-    if (fix_qualifier(x, m))
+    bool shown = kj_is_shown(x->p->diag, m);
+    if (fix_qualifier(x, m) || (shown && kj_wants(x, "{") && fix_result(x, m)))
         return;
+    if (shown && kj_wants(x, "=") && (kj_met(x, "end of line") || kj_met(x, ";")) &&
+        fix_extents(x, m))
+        return;
+    if (x->p->first == KJ_TK_ENUM && kj_met(x, "name") && kj_wants(x, "{") &&
+        (strcmp(kj_mistake_source(x->p, x->p->prev_span), "class") == 0 ||
+         strcmp(kj_mistake_source(x->p, x->p->prev_span), "struct") == 0)) { /* of C++ */
+        kj_hint(x->p->diag, m, "write enum %s", kj_mistake_source(x->p, x->at));
+        kj_fix(x->p->diag, m, (kj_span){x->p->prev_span.begin, x->at.begin}, "%s", "");
+        return;
+    }
     if (kj_wants(x, "in") && x->p->before_prev == KJ_TK_FOR &&
         kj_habit_for_open(x->p, m, x->p->prev_span.begin))
         return;
@@ -308,10 +377,54 @@ void kj_at_field_end(const kj_mistake *x)
         hint_axes(x, m);
 }
 
+/* class Cell(IntEnum): with its names in the lines below, NAME = 1 or NAME = auto(), which count from 1. */
+static bool hint_python_enum(const kj_mistake *x, kj_message *m)
+{
+    enum { MOST = 64 };
+    kj_parser *p = x->p;
+    const kj_source *s = p->source;
+    uint32_t name = kj_skip_blanks(s, x->at.end), open = kj_word_end(s, name);
+    uint32_t end = kj_line_end(s, open), last = end;
+    const char *base = kj_piece(p, open, end), *names = "";
+    if (strcmp(kj_mistake_source(p, x->at), "class") != 0 || *base != '(' || !strstr(base, "Enum)"))
+        return false;
+    const char *what = kj_piece(p, name, open);
+    int n = 0;
+    bool plain = true;
+    while (s->text[end] == '\n' && kj_is_blank(s->text[end + 1]) && n < MOST) {
+        uint32_t at = kj_skip_blanks(s, end + 1), word = kj_word_end(s, at);
+        uint32_t equals = kj_skip_blanks(s, word), value = kj_skip_blanks(s, equals + 1);
+        uint32_t stop = kj_code_end(s, value);
+        end = kj_line_end(s, at);
+        if (word == at || s->text[equals] != '=' || stop <= value) {
+            plain &= kj_code_end(s, at) <= at; /* an empty line, or a comment */
+            continue;
+        }
+        const char *given = kj_piece(p, value, stop);
+        bool next = strcmp(given, "auto()") == 0;
+        plain &= next || given[strspn(given, "0123456789")] == '\0';
+        names = kj_arena_printf(p->arena, "%s%s%s%s%s", names, n ? ", " : "", kj_piece(p, at, word),
+                                next && n ? "" : " = ",
+                                !next ? given
+                                : n   ? ""
+                                      : "1");
+        n++;
+        last = end;
+    }
+    bool fits = plain && n > 0 && n < MOST;
+    kj_hint(p->diag, m, "enums are written enum %s { %s }", what,
+            fits && strlen(names) < 60 ? names : "RED, GREEN = 5");
+    if (fits)
+        kj_fix(p->diag, m, (kj_span){x->at.begin, last}, "enum %s { %s }", what, names);
+    return true;
+}
+
 /* float f(float x) {, int n = 3; */
 bool kj_hint_c_item(const kj_mistake *x, kj_message *m)
 {
     kj_parser *p = x->p;
+    if (kj_is_shown(p->diag, m) && hint_python_enum(x, m))
+        return true;
     const char *text = p->source->text, *type = kj_habit_type_named(kj_mistake_source(p, x->at));
     uint32_t name = x->at.end + (uint32_t)strspn(text + x->at.end, " \t*"), end = name;
     while (kj_is_word(text[end]))

@@ -20,6 +20,9 @@ typedef struct kj_mistake {
 /* Could this token have come? */
 bool kj_wants(const kj_mistake *x, const char *token);
 
+/* x .* y, x .^ 2 of Julia and MATLAB, f.(x), 0..n: what is written for the dot and what stands behind it. */
+void kj_hint_behind_dot(const kj_mistake *x, kj_message *m);
+
 /* Is it the unexpected one? */
 bool kj_met(const kj_mistake *x, const char *token);
 

@@ -99,7 +99,8 @@ void kj_mistake_paths(const kj_mistake *x, kj_message *m)
         return;
     }
     if (own)
-        kj_hint(p->diag, m, "a member is written %s.x", kj_mistake_source(p, name));
+        kj_hint(p->diag, m, "a member is written %s.%s", kj_mistake_source(p, name),
+                end > colons.end ? kj_piece(p, colons.end, end) : "x");
     else if (!m->hint)
         kj_mistake_hint(x, m, NO_PATHS);
     kj_fix(p->diag, m, own ? colons : (kj_span){name.begin, colons.end}, "%s", own ? "." : "");
@@ -170,6 +171,28 @@ static bool hint_index_names(const kj_mistake *x, kj_message *m)
     return true;
 }
 
+void kj_hint_behind_dot(const kj_mistake *x, kj_message *m)
+{
+    static const char *const operators[][2] = {
+        {"*", "*"},   {"/", "/"}, {"^", "**"},  {"**", "**"}, {"+", "+"},   {"-", "-"},
+        {"==", "=="}, {"<", "<"}, {"<=", "<="}, {">", ">"},   {">=", ">="}, {"!=", "!="},
+    };
+    kj_parser *p = x->p;
+    kj_span both = {p->prev_span.begin, x->at.end};
+    if (kj_met(x, ".")) {
+        kj_mistake_hint(x, m, "a range is written range(start, stop)");
+    } else if (kj_met(x, "(") && p->before_prev == KJ_TK_NAME) {
+        kj_mistake_hint(x, m, "a function of numbers goes over all elements by itself: sin(x)");
+        kj_fix(p->diag, m, p->prev_span, "%s", "");
+    }
+    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
+        if (kj_met(x, operators[i][0])) {
+            kj_hint(p->diag, m, "operators go over all elements by themselves: write %s",
+                    operators[i][1]);
+            kj_fix(p->diag, m, both, "%s", operators[i][1]);
+        }
+}
+
 /* A comma that is missing before another item, or the bracket before what ends the list. */
 static void fix_list(const kj_mistake *x, kj_message *m, char closer)
 {
@@ -202,7 +225,8 @@ bool kj_has_brace(const kj_mistake *x)
 /* `=>` for >=, `= =` for ==: what stands there, and what is meant; NULL: neither. */
 static const char *comparison(const char *text, uint32_t *end)
 {
-    static const char *const pairs[][2] = {{"=>", ">="}, {"=<", "<="}, {"=!", "!="}, {"= =", "=="}};
+    static const char *const pairs[][2] = {
+        {"=>", ">="}, {"=<", "<="}, {"=!", "!="}, {"~=", "!="}, {"= =", "=="}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         size_t n = strlen(pairs[i][0]);
         if (strncmp(text, pairs[i][0], n) == 0 && text[n] != '=') {
@@ -292,7 +316,8 @@ static bool fix_named_argument(kj_parser *p, kj_message *m, kj_span at)
 bool kj_comparison_reversed(const kj_mistake *x)
 {
     kj_parser *p = x->p;
-    uint32_t begin = kj_met(x, "=") ? x->at.begin : p->prev_span.begin, n;
+    bool here = kj_met(x, "=") || kj_met(x, "~");
+    uint32_t begin = here ? x->at.begin : p->prev_span.begin, n;
     const char *meant = comparison(p->source->text + begin, &n);
     if (!meant)
         return false;
@@ -359,6 +384,13 @@ static kj_message *behind_statement(const kj_mistake *x)
     kj_message *m = kj_expected(x, "the end of the statement");
     if (p->prev == KJ_TK_NAME && (kj_habit_record(x->p, m, x->at) || kj_habit_new(x->p, m, x->at)))
         return m;
+    if (kj_met(x, ",") && p->first == KJ_TK_REQUIRES) { /* requires n > 0, "text" */
+        kj_hint(p->diag, m, "a requirement is its own text: write %s",
+                kj_piece(x->p, p->first_span.begin, x->at.begin));
+        kj_fix(p->diag, m, (kj_span){x->at.begin, kj_statement_end(p->source, x->at.begin, false)},
+               "%s", "");
+        return m;
+    }
     if (kj_met(x, "{"))
         hint_first_word(x, m);
     uint32_t close = kj_met(x, "{") ? kj_closing(p->source, x->at.begin) : 0;
@@ -410,7 +442,7 @@ void kj_behind_expression(const kj_mistake *x)
         kj_mistake_hint(x, m, "a conditional expression is written: a if test else b");
         return;
     }
-    if ((kj_met(x, "=") && kj_comparison_reversed(x)) ||
+    if (((kj_met(x, "=") || kj_met(x, "~")) && kj_comparison_reversed(x)) ||
         (kj_met(x, "->") && is_lambda(x, x->at.begin)))
         return;
     if (kj_met(x, "=") && !kj_wants(x, "]")) {

@@ -112,9 +112,73 @@ static bool hint_number(kj_sema *s, kj_message *m, const char *name)
     return true;
 }
 
+/* get_global_id(0) of OpenCL, gl_GlobalInvocationID.x of GLSL: a place along one axis, that is written here. */
+static bool hint_place(kj_sema *s, kj_message *m, const char *name)
+{
+    static const struct {
+        const char *theirs, *ours;
+    } places[] = {
+        {"get_local_id", "threadIdx"},     {"get_group_id", "blockIdx"},
+        {"get_local_size", "blockDim"},    {"get_num_groups", "gridDim"},
+        {"get_global_id", "grid"},         {"get_global_size", "gridsize"},
+        {"gl_GlobalInvocationID", "grid"},
+    };
+    const char *next = s->diag->source->text + m->span.end, *ours = NULL;
+    for (size_t i = 0; i < sizeof places / sizeof *places && !s->in_run; i++)
+        if (strcmp(places[i].theirs, name) == 0)
+            ours = places[i].ours;
+    bool call = next[0] == '(' && next[1] >= '0' && next[1] <= '2' && next[2] == ')';
+    bool member = next[0] == '.' && next[1] >= 'x' && next[1] <= 'z' && !kj_is_word(next[2]);
+    if (!ours || (!call && !member))
+        return false;
+    int axis = call ? next[1] - '0' : next[1] - 'x';
+    const char *text = strncmp(ours, "grid", 4) != 0 || strcmp(ours, "gridDim") == 0
+                           ? kj_arena_printf(s->diag->arena, "%s.%c", ours, "xyz"[axis])
+                       : axis == 0
+                           ? kj_arena_printf(s->diag->arena, "%s(1)", ours)
+                           : kj_arena_printf(s->diag->arena, "%s(%d)[%d]", ours, axis + 1, axis);
+    kj_write(s->diag, m, (kj_span){m->span.begin, m->span.end + (call ? 3 : 2)}, "%s", text);
+    return true;
+}
+
+/* let y = zeros(3, f32) in a kernel: each thread's own. */
+static bool hint_zeros(kj_sema *s, kj_message *m, const char *name)
+{
+    const char *text = s->diag->source->text;
+    bool zeros = strcmp(name, "zeros") == 0, empty = strcmp(name, "empty") == 0;
+    uint32_t line = m->span.begin, open = m->span.end;
+    while (line > 0 && !strchr("\n;{", text[line - 1]))
+        line--;
+    line += (uint32_t)strspn(text + line, " \t");
+    size_t word =
+        strspn(text + line + 4, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+    uint32_t behind = line + 4 + (uint32_t)word;
+    bool declares = strncmp(text + line, "let ", 4) == 0 || strncmp(text + line, "var ", 4) == 0;
+    if (s->in_run || (!zeros && !empty) || text[open] != '(' || !declares || word == 0 ||
+        strncmp(text + behind, " = ", 3) != 0 || behind + 3 != m->span.begin)
+        return false;
+    size_t shape = text[open + 1] == '(' ? strcspn(text + open + 1, ")\n") + 1
+                                         : strcspn(text + open + 1, ",)\n");
+    size_t all = strcspn(text + open + 1 + shape, ")\n") + shape;
+    const char *rest = text + open + 1 + all;
+    int axes = 1;
+    for (size_t i = 1; text[open + 1] == '(' && i < shape; i++)
+        axes += text[open + 1 + i] == ',';
+    if (*rest != ')' || !strchr("\r\n;}#", rest[1 + strspn(rest + 1, " \t")]) || axes > 3)
+        return false;
+    const char *own =
+        kj_arena_printf(s->diag->arena, "let %.*s = local.array(%.*s%s)", (int)word,
+                        text + line + 4, (int)all, text + open + 1, shape == all ? ", f32" : "");
+    if (zeros)
+        own = kj_arena_printf(s->diag->arena, "%s; %.*s[%.*s] = 0", own, (int)word, text + line + 4,
+                              axes * 3 - 2, ":, :, :");
+    kj_write(s->diag, m, (kj_span){line, (uint32_t)(rest + 1 - text)}, "%s", own);
+    return true;
+}
+
 bool kj_hint_habit(kj_sema *s, kj_message *m, const char *name)
 {
-    if (hint_number(s, m, name))
+    if (hint_number(s, m, name) || hint_place(s, m, name) || hint_zeros(s, m, name))
         return true;
     for (size_t i = 0; i < sizeof families / sizeof *families && !s->in_run; i++) {
         if (strncmp(families[i].prefix, name, strlen(families[i].prefix)) == 0) {
