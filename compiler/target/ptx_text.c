@@ -4,13 +4,13 @@
  * v * (7 << 42) and its like, by reduction in strength. Each is a line of its own, and stays right where its high word
  * is computed in 32 bits. */
 #include <stdint.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "target/target.h"
 
-enum { OPERAND = 32, LINE = 160 };
+enum { OPERAND = 32 };
 
 typedef struct product {
     char to[OPERAND], of[OPERAND], added[OPERAND];
@@ -18,17 +18,33 @@ typedef struct product {
     bool adds;
 } product;
 
-/* The product in the line that begins here, of which the low word is zero. */
-static bool read_product(const char *begin, product *p)
+/* The operand at `at`, and the place of the next one behind a comma; NULL: there is none. */
+static const char *take(const char *at, const char *end, char out[OPERAND])
 {
-    char line[LINE];
-    snprintf(line, sizeof line, "%.*s", (int)strcspn(begin, ";\n"), begin);
-    p->adds = line[1] == 'a';
-    int n = p->adds ? sscanf(line, "mad.lo.s64 \t%31[%a-z0-9], %31[%a-z0-9], %lld, %31s", p->to,
-                             p->of, &p->factor, p->added)
-                    : sscanf(line, "mul.lo.s64 \t%31[%a-z0-9], %31[%a-z0-9], %lld", p->to, p->of,
-                             &p->factor);
-    return n == (p->adds ? 4 : 3) && (uint32_t)p->factor == 0;
+    size_t n = at ? strcspn(at, ",;\n") : OPERAND;
+    if (n >= OPERAND || at + n > end)
+        return NULL;
+    memcpy(out, at, n);
+    out[n] = '\0';
+    return at[n] == ',' ? at + n + 2 : at + n;
+}
+
+/* The product in the line that begins here, of which the low word is zero. */
+static bool read_product(const char *begin, const char *end, product *p)
+{
+    static const char mul[] = "mul.lo.s64 \t", mad[] = "mad.lo.s64 \t";
+    size_t n = sizeof mul - 1;
+    p->adds = strncmp(begin, mad, n) == 0;
+    if (!p->adds && strncmp(begin, mul, n) != 0)
+        return false;
+    char by[OPERAND], *stop;
+    const char *at = take(take(take(begin + n, end, p->to), end, p->of), end, by);
+    if (p->adds)
+        at = take(at, end, p->added);
+    if (!at || *at != ';')
+        return false;
+    p->factor = strtoll(by, &stop, 10);
+    return stop > by && *stop == '\0' && (uint32_t)p->factor == 0;
 }
 
 static void write_product(kj_text *t, const product *p)
@@ -52,7 +68,7 @@ LLVMMemoryBufferRef kj_ptx_mend_text(LLVMMemoryBufferRef ptx)
     kj_text out = {0};
     for (const char *at = text; (at = strstr(at, "\n\tm")); at += 3) {
         product p;
-        if (!read_product(at + 2, &p))
+        if (!read_product(at + 2, end, &p))
             continue;
         kj_text_add(&out, done, (size_t)(at + 2 - done));
         write_product(&out, &p);

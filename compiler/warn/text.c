@@ -2,8 +2,9 @@
  * its f. They are printed as they stand, the values behind them. */
 #include "warn/body.h"
 
-#include <ctype.h>
 #include <string.h>
+
+#include "base/c_locale.h"
 
 /* A place for a value in a text: "%5.2f", "{}", "{n:x}". */
 typedef struct place {
@@ -27,7 +28,7 @@ static bool percent(const char *at, const char *end, place *out)
     if (at == end || !strchr("diufFeEgGxXcs", *at))
         return false;
     out->format_end = out->end = at + 1;
-    return at + 1 == end || !isalnum((unsigned char)at[1]);
+    return at + 1 == end || !kj_is_word(at[1]);
 }
 
 /* "{}", "{0}", "{n}", with a format or without. */
@@ -37,7 +38,7 @@ static bool braces(const char *at, const char *end, place *out)
     if (!close || at + 1 == end)
         return false;
     const char *name_end = name;
-    while (name_end < close && (isalnum((unsigned char)*name_end) || *name_end == '_'))
+    while (name_end < close && kj_is_word(*name_end))
         name_end++;
     if (name_end != close && *name_end != ':')
         return false;
@@ -113,7 +114,7 @@ static void warn_of_text(kj_body *b, const kj_expr *arg)
     if (!next_place(begin, end, &p))
         return;
     kj_named_value *v = p.name ? named(b, p.name, (size_t)(p.name_end - p.name)) : NULL;
-    bool numbered = p.name && (p.name == p.name_end || isdigit((unsigned char)*p.name));
+    bool numbered = p.name && (p.name == p.name_end || kj_is_digit(*p.name));
     if (v ? false : !arg->next || (p.name && !numbered))
         return;
     if (v)
