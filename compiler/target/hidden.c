@@ -3,8 +3,7 @@
 
 LLVMValueRef kj_hidden(LLVMBuilderRef b, uint64_t number, unsigned bits)
 {
-    static const char same[] =
-        "=r,0"; /* an instruction that is none, and whose result may be any */
+    static const char same[] = "=r,0"; /* of no instruction: its result is taken to be any */
     LLVMTypeRef type = LLVMIntTypeInContext(LLVMGetBuilderContext(b), bits);
     LLVMTypeRef fn = LLVMFunctionType(type, &type, 1, false);
     LLVMValueRef code = LLVMGetInlineAsm(fn, "", 0, same, sizeof same - 1, false, false,

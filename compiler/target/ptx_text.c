@@ -26,7 +26,7 @@ static const char *take(const char *at, const char *end, char out[OPERAND])
         return NULL;
     memcpy(out, at, n);
     out[n] = '\0';
-    return at[n] == ',' ? at + n + 2 : at + n;
+    return at[n] == ',' && at + n + 2 <= end ? at + n + 2 : at + n;
 }
 
 /* The product in the line that begins here, of which the low word is zero. */
