@@ -81,6 +81,28 @@ static range of_square(range a)
     return r.least == INT64_MIN ? r : (range){most(r.least, 0), r.most};
 }
 
+/* The sign of a remainder is that of the divisor. */
+static range of_remainder(range b)
+{
+    return b.least == INT64_MIN ? b : (range){least(b.least + 1, 0), most(b.most - 1, 0)};
+}
+
+/* No quotient is further from 0 than what is divided. */
+static range of_quotient(range a)
+{
+    if (a.least == INT64_MIN)
+        return a;
+    int64_t far = most(-a.least, a.most);
+    return (range){-far, far};
+}
+
+static range of_common_bits(range a, range b)
+{
+    if (a.least < 0 && b.least < 0)
+        return of_bits(a, b);
+    return (range){0, a.least < 0 ? b.most : b.least < 0 ? a.most : least(a.most, b.most)};
+}
+
 /* Exactly, where its type does not matter. */
 static range of_operation(const kj_made *w, const kj_texpr *e, int depth)
 {
@@ -106,12 +128,15 @@ static range of_operation(const kj_made *w, const kj_texpr *e, int depth)
     case KJ_OP_SHR:
         if (fixed && c > 0 && c < 63 && e->type == KJ_U64 && a.least < 0)
             return (range){0, (int64_t)(UINT64_MAX >> c)};
-        return fixed && c < 63 ? (range){a.least >> c, a.most >> c} : any;
-    case KJ_OP_AND: return fixed ? (range){0, c} : any;
-    case KJ_OP_OR: return of_bits(a, b);
-    case KJ_OP_MOD: return fixed && c > 0 ? (range){0, c - 1} : any;
+        return fixed && c < 63 ? (range){a.least >> c, a.most >> c}
+                               : (range){least(a.least, 0), most(a.most, 0)};
+    case KJ_OP_AND: return of_common_bits(a, b);
+    case KJ_OP_OR:
+    case KJ_OP_XOR: return of_bits(a, b);
+    case KJ_OP_MOD: return of_remainder(b);
     case KJ_OP_FLOORDIV:
-        return fixed && c > 0 ? (range){floor_div(a.least, c), floor_div(a.most, c)} : any;
+        return fixed && c > 0 ? (range){floor_div(a.least, c), floor_div(a.most, c)}
+                              : of_quotient(a);
     default: return any;
     }
 }
@@ -199,8 +224,22 @@ static range of_negative(range x)
 
 /* ---- Expressions ---- */
 
+/* Of what is computed in an arm of a choice, by statements. */
+static const kj_texpr *result_of(const kj_texpr *e)
+{
+    const kj_tstmt *last =
+        strcmp(e->u.inline_.block->name, "expression") == 0 ? e->u.inline_.block->body : NULL;
+    while (last && last->next)
+        last = last->next;
+    bool gives = last && last->kind == KJ_TS_ASSIGN && last->u.assign.var == e->u.inline_.result;
+    return gives ? last->u.assign.value : NULL;
+}
+
 const kj_texpr *kj_in_place(const kj_made *w, const kj_texpr *e)
 {
+    const kj_texpr *result = e->kind == KJ_TE_INLINE ? result_of(e) : NULL;
+    if (result)
+        return kj_in_place(w, result);
     const kj_var *v = e->kind == KJ_TE_VAR && !e->written ? e->u.var : NULL;
     const kj_tstmt *made = v && !v->mutable && v->id < w->room ? w->of[v->id] : NULL;
     bool named = v && (strcmp(v->name, "base") == 0 || strcmp(v->name, "square") == 0);
@@ -236,14 +275,13 @@ static range of_variable(const kj_made *w, const kj_var *v, int depth)
     return start < stop ? (range){start, stop - 1} : stop < start ? (range){stop + 1, start} : all;
 }
 
-/* Is it arithmetic that may go beyond its type, and nobody asked for that? */
+/* Does it hand on what may go beyond its type, where nobody asked for that? */
 static bool grows(const kj_made *w, const kj_texpr *e)
 {
-    const kj_op op = e->kind == KJ_TE_BINARY ? e->u.binary.op : KJ_NOPS;
+    const struct taker *taker = taker_of(e);
     return !e->written &&
            (e->kind == KJ_TE_CONVERT || e->kind == KJ_TE_UNARY || e->kind == KJ_TE_SELECT ||
-            op == KJ_OP_ADD || op == KJ_OP_SUB || op == KJ_OP_MUL || op == KJ_OP_SHL ||
-            op == KJ_OP_OR || kj_in_place(w, e) != e);
+            e->kind == KJ_TE_BINARY || (taker && taker->of) || kj_in_place(w, e) != e);
 }
 
 static range range_of(const kj_made *w, const kj_texpr *e, int depth)
@@ -251,6 +289,8 @@ static range range_of(const kj_made *w, const kj_texpr *e, int depth)
     range all = of_type(e->type), r = all;
     if (depth > DEEPEST || !kj_is_int(e->type))
         return w->exact ? (range){INT64_MIN, INT64_MAX} : all;
+    if (e->kind == KJ_TE_INLINE && kj_in_place(w, e) != e)
+        return range_of(w, kj_in_place(w, e), depth);
     if (e->kind == KJ_TE_CONST)
         r = (range){e->u.value.i, e->u.value.i};
     else if (e->kind == KJ_TE_CONVERT && kj_is_int(e->u.unary.arg->type))

@@ -11,7 +11,8 @@ typedef struct kj_made {
     bool exact; /* arithmetic is to give what it would in more bits */
 } kj_made;
 
-/* Of a power, what the compiler holds in a variable where it stands: what that is; else e. */
+/* Of a power, what the compiler holds in a variable where it stands, or computes in an arm of a choice: what that is; else
+ * e. */
 const kj_texpr *kj_in_place(const kj_made *made, const kj_texpr *e);
 
 /* x ** 3, which is products by now: the x; or NULL. */

@@ -53,9 +53,25 @@ static void ask(types_walk *w, const kj_texpr *e)
     w->asked[v->id] = true;
 }
 
+static void note(types_walk *w, const kj_var *v, const kj_tstmt *made)
+{
+    if (v->mutable)
+        return;
+    if (v->id >= w->made.room) {
+        int room = v->id + 1 > 2 * w->made.room ? v->id + 1 : 2 * w->made.room;
+        const kj_tstmt **all = KJ_NEW_ARRAY(w->diag->arena, const kj_tstmt *, (size_t)room);
+        if (w->made.room)
+            memcpy(all, w->made.of, (size_t)w->made.room * sizeof(const kj_tstmt *));
+        w->made.of = all;
+        w->made.room = room;
+    }
+    w->made.of[v->id] = made;
+}
+
 static bool see_asked(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 {
-    (void)s;
+    if (!e && s->kind == KJ_TS_DECL && s->u.decl.init)
+        note(ctx, s->u.decl.var, s); /* a power in an arm is walked behind what it is an arm of */
     kj_op op = e && e->kind == KJ_TE_BINARY ? e->u.binary.op : KJ_NOPS;
     if (op == KJ_OP_LT || op == KJ_OP_LE || op == KJ_OP_GT || op == KJ_OP_GE) {
         ask(ctx, e->u.binary.lhs);
@@ -130,7 +146,8 @@ static void widen_in(const types_walk *w, kj_message *m, const kj_texpr *e, kj_d
                      const kj_tstmt *let, bool hint_only)
 {
     const kj_aggregate *vector = names_part(w, e->span) ? NULL : vector_of(w, e);
-    kj_widen how = {.s = let ? let : w->s,
+    kj_widen how = {.body = w->body,
+                    .s = let ? let : w->s,
                     .e = e,
                     .made = &w->made,
                     .to = to,
@@ -144,14 +161,6 @@ static void widen_in(const types_walk *w, kj_message *m, const kj_texpr *e, kj_d
 static void widen(const types_walk *w, kj_message *m, const kj_texpr *e, kj_dtype to)
 {
     widen_in(w, m, e, to, NULL, false);
-}
-
-/* Has the variable been declared by that name, not by the compiler? */
-static bool is_written(const types_walk *w, const kj_var *v)
-{
-    const kj_source *s = w->diag->source;
-    size_t len = strlen(v->name);
-    return v->span.begin + len <= s->size && memcmp(s->text + v->span.begin, v->name, len) == 0;
 }
 
 /* How narrow arithmetic is used: behind a let, where there is one. */
@@ -171,10 +180,9 @@ static const kj_tstmt *untyped_let(const types_walk *w, const kj_texpr *e)
     const kj_tstmt *made = v && !v->mutable && v->id < w->made.room ? w->made.of[v->id] : NULL;
     if (!made || made->kind != KJ_TS_DECL || !made->u.decl.init || !is_int_of(e, 8, 16))
         return NULL;
-    if (!is_written(w, v))
+    if (!kj_is_named(w->diag, v))
         return strcmp(v->name, kj_builtins[KJ_BI_DIVMOD].name) == 0 ? made : NULL;
-    const char *behind = w->diag->source->text + v->span.begin + strlen(v->name);
-    return behind[strspn(behind, " \t")] == ':' ? NULL : made;
+    return kj_is_untyped_name(w->diag, v) ? made : NULL;
 }
 
 /* A sum compared with one of its operands asks whether it wrapped; whether a difference is 0 does not depend on that. */
@@ -188,39 +196,16 @@ static bool is_told_by_wrapping(const types_walk *w, const kj_texpr *e, const us
             kj_same_text(w->diag, beside->span, e->u.binary.rhs->span));
 }
 
-/* Are all uses of a variable such that it may as well have more bits? */
-typedef struct uses {
-    const kj_var *var;
-    kj_dtype to; /* more bits are these */
-    int all, wide;
-} uses;
+/* May a variable have that type, wherever it is used? */
+static bool may_be(const types_walk *w, const kj_var *v, kj_dtype to)
+{
+    const kj_uses u = kj_uses_of(w->body, v, to);
+    return u.wide == u.all;
+}
 
 static bool is_use(const kj_texpr *e, const kj_var *v)
 {
     return e->kind == KJ_TE_VAR && e->u.var == v;
-}
-
-static bool see_use(void *ctx, const kj_tstmt *s, const kj_texpr *e)
-{
-    uses *u = ctx;
-    (void)s;
-    if (!e)
-        return true;
-    u->all += is_use(e, u->var);
-    if (e->kind == KJ_TE_CONVERT)
-        u->wide += is_use(e->u.unary.arg, u->var) &&
-                   (e->written || e->type == u->to || (u->to == KJ_I32 && e->type == KJ_I64));
-    else if (e->kind == KJ_TE_BINARY && kj_ops[e->u.binary.op].class == KJ_OPS_COMPARE)
-        u->wide += is_use(e->u.binary.lhs, u->var) + is_use(e->u.binary.rhs, u->var);
-    return true;
-}
-
-/* May a variable have that type, wherever it is used? */
-static bool may_be(const types_walk *w, const kj_var *v, kj_dtype to)
-{
-    uses u = {.var = v, .to = to};
-    kj_walk(w->body, NULL, see_use, &u);
-    return u.wide == u.all;
 }
 
 /* How what a reduction comes to is used: all of it in floats, or in more bits that have a sign. */
@@ -256,7 +241,7 @@ static bool is_reduced_freely(const types_walk *w)
 static void warn_of_arithmetic(const types_walk *w, const kj_texpr *e, const usage *use)
 {
     const kj_var *v = use->let ? use->let->u.decl.var : NULL;
-    bool named = v && is_written(w, v);
+    bool named = v && kj_is_named(w->diag, v);
     const char *what = named ? kj_arena_printf(w->diag->arena, "'%s'", v->name) : "it";
     kj_message *m = kj_warn(w->diag, e->span, KJ_RULE_NARROW_ARITHMETIC,
                             "this is computed in %s, where it can wrap, before %s is %s",
@@ -363,21 +348,23 @@ static const kj_texpr *wrapping_difference(const types_walk *w, const kj_texpr *
     return left ? left : wrapping_difference(w, e->u.binary.rhs);
 }
 
-/* value: what is stored, in a type of its own accord or by i64(...). */
-static void see_product(const types_walk *w, const kj_texpr *value)
+/* e: of 32 bits, made `to`; what it chooses from, or is the negative of, is. */
+static void see_made(const types_walk *w, const kj_texpr *e, kj_dtype to)
 {
-    if (value && value->kind == KJ_TE_SELECT) {
-        see_product(w, value->u.select.yes);
-        see_product(w, value->u.select.no);
+    e = kj_in_place(&w->made, e);
+    if (e->written)
+        return;
+    if (e->kind == KJ_TE_SELECT) {
+        see_made(w, e->u.select.yes, to);
+        see_made(w, e->u.select.no, to);
         return;
     }
-    if (!value || value->kind != KJ_TE_CONVERT || !is_int_of(value, 64, 64))
+    if (e->kind == KJ_TE_UNARY) {
+        see_made(w, e->u.unary.arg, to);
         return;
-    const kj_texpr *e = value->u.unary.arg;
-    while (e->kind == KJ_TE_UNARY)
-        e = e->u.unary.arg;
+    }
     const kj_texpr *product = wrapping(w, e, 32, 32);
-    bool below = !product && kj_is_signed(value->type);
+    bool below = !product && kj_is_signed(to);
     if (below)
         product = wrapping_difference(w, e);
     if (!product)
@@ -389,8 +376,19 @@ static void see_product(const types_walk *w, const kj_texpr *value)
                             : shift ? "shift"
                             : power ? "power"
                                     : "product",
-                            kj_type_name(e->type), kj_type_name(value->type));
-    widen(w, m, e, value->type);
+                            kj_type_name(e->type), kj_type_name(to));
+    widen(w, m, e, to);
+}
+
+/* value: what is stored, in a type of its own accord or by i64(...). */
+static void see_product(const types_walk *w, const kj_texpr *value)
+{
+    if (value && value->kind == KJ_TE_SELECT) {
+        see_product(w, value->u.select.yes);
+        see_product(w, value->u.select.no);
+    } else if (value && value->kind == KJ_TE_CONVERT && is_int_of(value, 64, 64)) {
+        see_made(w, value->u.unary.arg, value->type);
+    }
 }
 
 /* The same of what is added to what is stored. */
@@ -439,28 +437,14 @@ static void see_below_zero(const types_walk *w, const kj_texpr *e)
 
 /* ---- The walk ---- */
 
-static void note(types_walk *w, const kj_var *v, const kj_tstmt *made)
-{
-    if (v->mutable)
-        return;
-    if (v->id >= w->made.room) {
-        int room = v->id + 1 > 2 * w->made.room ? v->id + 1 : 2 * w->made.room;
-        const kj_tstmt **all = KJ_NEW_ARRAY(w->diag->arena, const kj_tstmt *, (size_t)room);
-        if (w->made.room)
-            memcpy(all, w->made.of, (size_t)w->made.room * sizeof(const kj_tstmt *));
-        w->made.of = all;
-        w->made.room = room;
-    }
-    w->made.of[v->id] = made;
-}
-
 static void see_stmt(types_walk *w, const kj_tstmt *s)
 {
     if (s->kind == KJ_TS_STORE)
         see_sum(w, s->u.store.value);
-    else if (s->kind == KJ_TS_ASSIGN && is_written(w, s->u.assign.var))
+    else if (s->kind == KJ_TS_ASSIGN && kj_is_named(w->diag, s->u.assign.var))
         see_sum(w, s->u.assign.value);
-    else if (s->kind == KJ_TS_DECL && is_written(w, s->u.decl.var)) /* a sum here is an index */
+    else if (s->kind == KJ_TS_DECL &&
+             kj_is_named(w->diag, s->u.decl.var)) /* a sum here is an index */
         see_product(w, s->u.decl.init);
     if (s->kind == KJ_TS_FOR)
         see_bounds(w, s);

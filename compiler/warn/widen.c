@@ -151,24 +151,36 @@ static void convert(widening *w, const kj_texpr *e, kj_span at)
 /* ---- Where the value goes ---- */
 
 typedef struct search {
-    const kj_texpr *part, *whole;
+    const kj_texpr *part;
+    const kj_var *result; /* of statements in an arm of a choice, that is the part; or NULL */
+    const kj_texpr *whole;
+    const kj_tstmt *s; /* that the whole is in */
 } search;
 
 static bool see_whole(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 {
     search *look = ctx;
     const kj_texpr *operands[KJ_MAX_OPERANDS];
-    (void)s;
+    bool found = e && e->kind == KJ_TE_INLINE && e->u.inline_.result == look->result;
     for (int i = 0, n = e ? kj_operands(e, operands) : 0; i < n; i++)
-        if (operands[i] == look->part)
-            look->whole = e;
-    return !look->whole;
+        found |= operands[i] == look->part;
+    if (found) {
+        look->whole = e;
+        look->s = s;
+    }
+    return !found;
 }
 
-static const kj_texpr *whole_of(const kj_tstmt *s, const kj_texpr *part)
+/* s: the statement of the part, then that of the whole. */
+static const kj_texpr *whole_of(const kj_tstmt *body, const kj_tstmt **s, const kj_texpr *part)
 {
-    search look = {part, NULL};
-    kj_walk(s, s->next, see_whole, &look);
+    search look = {.part = part, .s = *s};
+    kj_walk(*s, (*s)->next, see_whole, &look);
+    if (!look.whole && (*s)->kind == KJ_TS_ASSIGN && (*s)->u.assign.value == part) {
+        look.result = (*s)->u.assign.var;
+        kj_walk(body, NULL, see_whole, &look);
+    }
+    *s = look.s;
     return look.whole;
 }
 
@@ -177,14 +189,26 @@ static bool contains(kj_span outer, kj_span inner)
     return outer.begin <= inner.begin && inner.end <= outer.end;
 }
 
+static bool is_comparison(const kj_texpr *e)
+{
+    return e->kind == KJ_TE_BINARY && kj_ops[e->u.binary.op].class == KJ_OPS_COMPARE;
+}
+
 static bool hands_on(const kj_texpr *e, const kj_texpr *part)
 {
     kj_op op = e->kind == KJ_TE_BINARY ? e->u.binary.op : KJ_NOPS;
     bool count = op != KJ_NOPS && kj_ops[op].class == KJ_OPS_SHIFT && e->u.binary.rhs == part;
     return kj_is_int(e->type) && !count &&
            (e->kind == KJ_TE_BINARY || e->kind == KJ_TE_UNARY || e->kind == KJ_TE_SELECT ||
-            e->kind == KJ_TE_CONVERT ||
+            e->kind == KJ_TE_CONVERT || e->kind == KJ_TE_INLINE ||
             (e->kind == KJ_TE_CALL && strcmp(kj_builtins[e->u.call.id].group, "arithmetic") == 0));
+}
+
+/* Does it give the same modulo 2^bits, if its operands do? */
+static bool is_modular(const kj_texpr *e)
+{
+    kj_op op = e->kind == KJ_TE_BINARY ? e->u.binary.op : KJ_NOPS;
+    return e->kind != KJ_TE_CALL && op != KJ_OP_SHR && op != KJ_OP_MOD && op != KJ_OP_FLOORDIV;
 }
 
 /* What the arithmetic is part of. */
@@ -192,37 +216,18 @@ typedef struct place {
     const kj_texpr *top; /* as far as its type stays as narrow */
     kj_dtype to;         /* what that is made then; void: whatever has the bits */
     bool back;           /* it has to have the type that it has */
+    bool modular;        /* all that is done up to there is */
+    bool hint_only;      /* what becomes of the value may need its type */
 } place;
 
-static bool is_wider(const kj_widen *how, const kj_texpr *top, const kj_texpr *whole)
+static bool is_wider(const kj_widen *how, const kj_texpr *top, const kj_texpr *whole, int least)
 {
-    if (whole->kind != KJ_TE_CONVERT || kj_types[whole->type].bits <= kj_types[top->type].bits)
+    int bits = kj_types[whole->type].bits;
+    if (whole->kind != KJ_TE_CONVERT || bits <= kj_types[top->type].bits)
         return false;
-    return kj_is_float(whole->type) || kj_types[whole->type].bits > 16 ||
-           (!whole->written && kj_fits(how->made, top, whole->type));
-}
-
-static place narrow_place(const kj_diag *diag, const kj_widen *how)
-{
-    place p = {.top = how->e, .to = KJ_VOID, .back = true};
-    const kj_texpr *whole;
-    while ((whole = whole_of(how->s, p.top)) != NULL && contains(whole->span, p.top->span)) {
-        bool compares =
-            whole->kind == KJ_TE_BINARY && kj_ops[whole->u.binary.op].class == KJ_OPS_COMPARE;
-        if (compares || is_wider(how, p.top, whole)) {
-            p.to = compares || whole->written ? KJ_VOID : whole->type;
-            p.back = false;
-            break;
-        }
-        if (!hands_on(whole, p.top) || (whole->kind == KJ_TE_BINARY && !operator_at(diag, whole)))
-            break;
-        p.top = whole;
-        if (whole->written) { /* it is converted back as it stands */
-            p.back = false;
-            break;
-        }
-    }
-    return p;
+    return kj_is_float(whole->type) ||
+           (bits >= least &&
+            (bits > 16 || (!whole->written && kj_fits(how->made, top, whole->type))));
 }
 
 /* The type in which arithmetic gives what is meant. */
@@ -238,6 +243,125 @@ static kj_dtype wide_type(const kj_widen *how, const place *p)
     if (fits || (is_int && kj_types[p->to].bits == 32))
         return small;
     return is_int ? p->to : KJ_I64;
+}
+
+/* The variable whose type is that of its value, or of its bounds; or NULL. */
+static const kj_var *variable_made(const kj_diag *diag, const kj_tstmt *s, const kj_texpr *top)
+{
+    if (s->kind == KJ_TS_FOR && (s->u.for_.start == top || s->u.for_.stop == top))
+        return s->u.for_.var;
+    bool let = s->kind == KJ_TS_DECL && s->u.decl.init == top && !s->u.decl.var->mutable;
+    return let && kj_is_untyped_name(diag, s->u.decl.var) ? s->u.decl.var : NULL;
+}
+
+/* What does not fit into its type again goes on in more bits, where a use of the variable that holds it does. */
+static void go_on(const kj_diag *diag, const kj_widen *how, const kj_tstmt *s, place *p)
+{
+    const kj_var *v = variable_made(diag, s, p->top);
+    if (!v || kj_fits(how->made, p->top, p->top->type))
+        return;
+    const kj_uses uses = kj_uses_of(how->body, v, wide_type(how, p));
+    if (uses.narrow && !uses.wide)
+        return;
+    p->back = false;
+    p->hint_only = uses.wide < uses.all;
+}
+
+/* least: the bits that are enough. */
+static place narrow_place(const kj_diag *diag, const kj_widen *how, int least)
+{
+    place p = {.top = how->e, .to = KJ_VOID, .back = true, .modular = true};
+    const kj_tstmt *s = how->s;
+    const kj_texpr *whole;
+    while ((whole = whole_of(how->body, &s, p.top)) != NULL && contains(whole->span, p.top->span)) {
+        bool compares = is_comparison(whole);
+        if (compares || is_wider(how, p.top, whole, least)) {
+            p.to = compares || whole->written ? KJ_VOID : whole->type;
+            p.back = false;
+            break;
+        }
+        if (!hands_on(whole, p.top) || (whole->kind == KJ_TE_BINARY && !operator_at(diag, whole)))
+            break;
+        p.modular &= is_modular(whole);
+        p.top = whole;
+        if (whole->written) { /* it is converted back as it stands */
+            p.back = false;
+            break;
+        }
+    }
+    if (!whole)
+        go_on(diag, how, s, &p);
+    return p;
+}
+
+/* 32 bits that do not hold what is meant are enough only where nothing asks for the bits above. */
+static place place_of(const kj_diag *diag, const kj_widen *how, kj_dtype *type)
+{
+    place near = {.top = how->e, .to = how->to};
+    if (how->to == KJ_VOID)
+        near = narrow_place(diag, how, 0);
+    *type = wide_type(how, &near);
+    bool enough = kj_fits(how->made, how->e, *type) && kj_fits(how->made, near.top, *type);
+    if (how->to != KJ_VOID || kj_types[*type].bits != 32 || enough)
+        return near;
+    const place far = narrow_place(diag, how, 64);
+    if (near.modular && far.modular && far.back)
+        return near;
+    *type = kj_is_int(far.to) ? far.to : KJ_I64;
+    return far;
+}
+
+/* ---- Uses ---- */
+
+/* What a use is part of, up to where the bits that it has matter. */
+static void see_part(kj_uses *u, const kj_tstmt *s, const kj_texpr *e)
+{
+    const kj_texpr *whole;
+    while ((whole = whole_of(u->body, &s, e)) != NULL) {
+        bool wide = whole->kind == KJ_TE_CONVERT &&
+                    (whole->written || whole->type == u->to || whole->type == KJ_F32 ||
+                     whole->type == KJ_F64 || (u->to == KJ_I32 && whole->type == KJ_I64));
+        if (wide || is_comparison(whole)) {
+            u->wide++;
+            return;
+        }
+        if (!hands_on(whole, e))
+            return;
+        e = whole;
+    }
+    u->narrow += s->kind == KJ_TS_STORE || s->kind == KJ_TS_ASSIGN;
+}
+
+static bool see_use(void *ctx, const kj_tstmt *s, const kj_texpr *e)
+{
+    kj_uses *u = ctx;
+    if (e && e->kind == KJ_TE_VAR && e->u.var == u->var) {
+        u->all++;
+        see_part(u, s, e);
+    }
+    return true;
+}
+
+kj_uses kj_uses_of(const kj_tstmt *body, const kj_var *v, kj_dtype to)
+{
+    kj_uses u = {.body = body, .var = v, .to = to};
+    kj_walk(body, NULL, see_use, &u);
+    return u;
+}
+
+bool kj_is_named(const kj_diag *diag, const kj_var *v)
+{
+    const kj_source *s = diag->source;
+    size_t len = strlen(v->name);
+    return v->span.begin + len <= s->size && memcmp(s->text + v->span.begin, v->name, len) == 0;
+}
+
+bool kj_is_untyped_name(const kj_diag *diag, const kj_var *v)
+{
+    if (!kj_is_named(diag, v))
+        return false;
+    const char *behind = diag->source->text + v->span.begin + strlen(v->name);
+    return behind[strspn(behind, " \t")] != ':';
 }
 
 /* ---- What is said ---- */
@@ -281,9 +405,8 @@ void kj_warn_widen(kj_diag *diag, kj_message *m, const kj_widen *how)
 {
     if (!kj_is_shown(diag, m) || how->e->span.end <= how->e->span.begin)
         return;
-    const place p =
-        how->to != KJ_VOID ? (place){.top = how->e, .to = how->to} : narrow_place(diag, how);
-    kj_dtype type = wide_type(how, &p);
+    kj_dtype type;
+    const place p = place_of(diag, how, &type);
     const kj_span from = p.back ? p.top->span : how->e->span;
     bool other = p.top->type != how->e->type; /* of 16 bits, of 8 */
     const char *own = other ? kj_type_name(p.top->type) : how->own, *name = kj_type_name(type);
@@ -304,6 +427,6 @@ void kj_warn_widen(kj_diag *diag, kj_message *m, const kj_widen *how)
         w.text = kj_arena_printf(diag->arena, "%s)", w.text);
     hint(diag, m, how, &w,
          p.back ? kj_arena_printf(diag->arena, ", and the result back: %s(...)", own) : "");
-    if (!w.failed && !how->hint_only)
+    if (!w.failed && !how->hint_only && !p.hint_only)
         kj_fix(diag, m, from, "%s", w.text);
 }
