@@ -4,23 +4,6 @@
 
 #include "sema/body/body.h"
 
-static const struct call {
-    const char *name, *type, *words;
-} calls[] = {
-#define CALL(name, type, words) {name, type, words},
-#include "sema/body/cuda_calls.def"
-};
-
-static const struct call *call_named(const char *name)
-{
-    if (strncmp(name, "__", 2) != 0)
-        return NULL;
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
-        if (strcmp(calls[i].name, name) == 0)
-            return &calls[i];
-    return NULL;
-}
-
 static int count_of(const char *words)
 {
     int n = 0;
@@ -56,33 +39,77 @@ static bool read_arguments(const kj_source *s, kj_span call, uint32_t open, int 
     return false;
 }
 
+/* A small whole number, which has any type. */
+static bool is_literal(const kj_source *s, kj_span text)
+{
+    enum { DIGITS = 9 };
+    size_t len = text.end - text.begin;
+    return len <= DIGITS && strspn(s->text + text.begin, "0123456789") >= len;
+}
+
+/* Is there an argument that is converted, or has the type, and is no literal? */
+static bool has_type(const kj_source *s, const kj_cuda_call *call, const kj_span *text)
+{
+    for (const char *at = call->words; *at; at++)
+        if (*at == '&' && !is_literal(s, text[at[1] - '0']))
+            return true;
+    return false;
+}
+
+/* One argument, converted if it has another type; literal: one may stand as it is. */
+static const char *argument(kj_sema *s, const kj_cuda_call *call, bool converts, kj_span text,
+                            const kj_operand *v, bool literal)
+{
+    const char *own = kj_arena_printf(s->diag->arena, "%.*s", (int)(text.end - text.begin),
+                                      s->diag->source->text + text.begin);
+    const char *type = call->type;
+    bool known = v->kind != KJ_V_ERROR && !kj_is_untyped(v);
+    const char *has = known ? kj_type_name(kj_type_of(v)) : "";
+    bool half = strcmp(type, "f16") == 0 && strcmp(has, "bf16") == 0;
+    if (converts && !half && strcmp(has, type) != 0 &&
+        !(literal && is_literal(s->diag->source, text)))
+        return kj_arena_printf(s->diag->arena, "%s(%s)", type, own);
+    bool plain = true;
+    for (const char *at = own; *at; at++)
+        plain &= kj_is_word(*at) || strchr(".[]", *at);
+    bool bare = !kj_is_word(*call->words) || !strchr(call->words, '(');
+    return plain || !bare ? own : kj_arena_printf(s->diag->arena, "(%s)", own);
+}
+
 /* `words` with the arguments in it. */
-static const char *filled(kj_sema *s, const struct call *call, const kj_span *text,
+static const char *filled(kj_sema *s, const kj_cuda_call *call, const kj_span *text,
                           const kj_operand *v)
 {
-    const kj_source *src = s->diag->source;
     const char *out = "", *from = call->words;
+    bool literal = has_type(s->diag->source, call, text);
     for (const char *at = from; *at; at++) {
         if (*at != '&' && *at != '#')
             continue;
         int i = at[1] - '0';
-        bool typed = v[i].kind == KJ_V_ERROR || kj_is_untyped(&v[i]) ||
-                     strcmp(kj_type_name(kj_type_of(&v[i])), call->type) != 0;
-        bool converts = *at == '&' && typed;
-        out = kj_arena_printf(s->diag->arena, "%s%.*s%s%s%.*s%s", out, (int)(at - from), from,
-                              converts ? call->type : "", converts ? "(" : "",
-                              (int)(text[i].end - text[i].begin), src->text + text[i].begin,
-                              converts ? ")" : "");
+        out = kj_arena_printf(s->diag->arena, "%s%.*s%s", out, (int)(at - from), from,
+                              argument(s, call, *at == '&', text[i], &v[i], literal));
         from = at + 2;
         at++;
     }
     return kj_arena_printf(s->diag->arena, "%s%s", out, from);
 }
 
-static const struct call *called(kj_sema *s, const kj_expr *e, kj_span *text)
+/* Does it stand by itself, so that an operator in it needs no brackets? */
+static bool stands_alone(const kj_source *s, kj_span call)
+{
+    uint32_t before = call.begin;
+    while (before > 0 && strchr(" \t", s->text[before - 1]))
+        before--;
+    bool begins = before > 0 && strchr("=(,[{:\n", s->text[before - 1]) &&
+                  !(before > 1 && strchr("=!<>", s->text[before - 2]));
+    return begins && strchr(",)]};#\r\n", s->text[call.end + strspn(s->text + call.end, " \t")]);
+}
+
+static const kj_cuda_call *called(kj_sema *s, const kj_expr *e, kj_span *text)
 {
     const kj_expr *callee = e->u.call.callee;
-    const struct call *call = callee->kind == KJ_E_NAME ? call_named(callee->u.name) : NULL;
+    const kj_cuda_call *call =
+        callee->kind == KJ_E_NAME ? kj_cuda_call_named(callee->u.name, false) : NULL;
     if (!call || kj_scope_find(s->scope, callee->u.name))
         return NULL;
     int n = count_of(call->words);
@@ -102,7 +129,13 @@ bool kj_is_call_of_cuda(kj_sema *s, const kj_expr *e)
 void kj_hint_call_of_cuda(kj_sema *s, kj_message *m, const kj_expr *e, const kj_operand *v)
 {
     kj_span text[KJ_MOST_OF_CUDA];
-    const char *own = filled(s, called(s, e, text), text, v);
+    const kj_cuda_call *call = called(s, e, text);
+    bool typed = v->kind != KJ_V_ERROR && !kj_is_untyped(v);
+    call = kj_cuda_call_named(call->name, typed && kj_is_float(kj_type_of(v)));
+    const char *own = filled(s, call, text, v);
+    if (!(kj_is_word(*call->words) && strchr(call->words, '(')) &&
+        !stands_alone(s->diag->source, e->span))
+        own = kj_arena_printf(s->diag->arena, "(%s)", own);
     if (strlen(own) < 80 && !strchr(own, '\n'))
         kj_hint(s->diag, m, "write %s", own);
     else

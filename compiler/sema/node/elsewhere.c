@@ -22,6 +22,20 @@ static const row members[] = {
 #include "sema/node/elsewhere.def"
 };
 
+static const kj_cuda_call calls[] = {
+#define CALL(name, type, words) {name, type, words},
+#include "sema/node/cuda_calls.def"
+};
+
+const kj_cuda_call *kj_cuda_call_named(const char *name, bool floats)
+{
+    const kj_cuda_call *call = NULL;
+    for (size_t i = 0; i < sizeof calls / sizeof *calls && (!call || floats); i++)
+        if (strcmp(calls[i].name, name) == 0)
+            call = &calls[i];
+    return call;
+}
+
 /* Families of names: how they begin. */
 static const struct {
     const char *prefix, *hint;
@@ -76,6 +90,24 @@ static bool hint_vector(kj_sema *s, kj_message *m, const char *name)
                                                              : ", z, w");
     kj_hint(s->diag, m, "write %s", words);
     kj_fix_name(s, m, words);
+    return true;
+}
+
+/* __umulhi(a, b), whose arguments have no types that are known */
+static bool hint_call(kj_sema *s, kj_message *m, const char *name)
+{
+    const kj_cuda_call *call = kj_cuda_call_named(name, false);
+    if (!call)
+        return false;
+    const char *words = "";
+    for (const char *at = call->words; *at; at++) {
+        bool argument = (*at == '&' || *at == '#') && kj_is_digit(at[1]);
+        words = kj_arena_printf(s->diag->arena, "%s%c", words, argument ? 'a' + at[1] - '0' : *at);
+        at += argument;
+    }
+    kj_hint(s->diag, m, "write %s", words);
+    if (s->diag->source->text[m->span.end] == '(')
+        kj_fix_name(s, m, words);
     return true;
 }
 
@@ -186,7 +218,7 @@ bool kj_hint_habit(kj_sema *s, kj_message *m, const char *name)
             return true;
         }
     }
-    return hint_of(s, m, name, habits, sizeof habits / sizeof *habits) ||
+    return hint_of(s, m, name, habits, sizeof habits / sizeof *habits) || hint_call(s, m, name) ||
            kj_hint_library(s, m, name) || hint_vector(s, m, name);
 }
 

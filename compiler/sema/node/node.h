@@ -302,6 +302,14 @@ void kj_suggest(kj_sema *s, kj_message *m, const char *name, const char *near, b
 /* Of one that has several targets: are all of them names, and none declared? Told in one message. */
 bool kj_undeclared_targets(kj_sema *s, const kj_expr *targets);
 void kj_undeclared_type(kj_sema *s, const char *name, kj_span span);
+/* A function of CUDA that converts its arguments, a row of cuda_calls.def; floats: of floats, where there are two. NULL: it
+ * is none. */
+typedef struct kj_cuda_call {
+    const char *name, *type, *words;
+} kj_cuda_call;
+
+const kj_cuda_call *kj_cuda_call_named(const char *name, bool floats);
+
 /* Hints at what a name of Python's, C's or CUDA's is here; false: it is none (elsewhere.c). */
 bool kj_hint_habit(kj_sema *s, kj_message *m, const char *name);
 /* The same of one behind `np.`, `math.` and the like; what nothing is known of gets a hint as well. */
