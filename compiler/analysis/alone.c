@@ -60,12 +60,14 @@ static const cost costs[NWORK] = {
 
 typedef struct search {
     const kj_deps *deps;
+    kj_arena *arena;
     kj_steps steps;
-    bool *apart;  /* by kj_var.id: threads that turn together may have counted it differently */
-    double turns; /* of the loops around, and how likely a thread is to be here */
-    double often; /* a gang runs this so many times as often as one of its threads does */
-    int loops;    /* around */
-    int outside;  /* of those around the function that was written in, too */
+    kj_steps *rows; /* along the other axis of a gang; NULL: not asked for so far */
+    bool *apart;    /* by kj_var.id: threads that turn together may have counted it differently */
+    double turns;   /* of the loops around, and how likely a thread is to be here */
+    double often;   /* a gang runs this so many times as often as one of its threads does */
+    int loops;      /* around */
+    int outside;    /* of those around the function that was written in, too */
     int operations;
     cost sum;
 } search;
@@ -178,6 +180,30 @@ static cost cost_of_local(const kj_tarray *a, kj_step s, bool stores)
     return c;
 }
 
+/* How many rows of a gang lie side by side, where its lanes do not (lower/memory/columns.c). */
+static int count_columns(search *f, const kj_tarray *a, kj_texpr *const *index)
+{
+    const kj_tkernel *k = f->steps.kernel;
+    int rows = k->block[1] % 4 == 0 ? 4 : k->block[1] % 2 == 0 ? 2 : 1;
+    if (rows == 1 || k->flat || a->whole || a->bytes)
+        return 1;
+    if (!f->rows) {
+        f->rows = KJ_NEW(f->arena, kj_steps);
+        if (!kj_steps_find(f->rows, f->arena, k, k->lanes == 1 ? 0 : 1, false))
+            f->rows->kernel = NULL;
+    }
+    return f->rows->kernel && kj_step_of_place(f->rows, a, index) == KJ_STEP_ONE ? rows : 1;
+}
+
+static cost cost_apart(search *f, const kj_tarray *a, kj_texpr *const *index, bool stores)
+{
+    cost c = costs[stores ? SCATTER : GATHER];
+    int columns = count_columns(f, a, index);
+    if (columns > 1)
+        c.gang = 0.1 + 1.0 / columns;
+    return c;
+}
+
 static void access(search *f, const kj_tarray *a, kj_texpr *const *index, bool stores)
 {
     kj_step s = step_of_place(f, a, index);
@@ -188,7 +214,7 @@ static void access(search *f, const kj_tarray *a, kj_texpr *const *index, bool s
     else if (goes_along(f, a, index))
         add(f, costs[stores ? STRIP_STORE : STRIP_LOAD]);
     else
-        add(f, costs[stores ? SCATTER : GATHER]);
+        add(f, cost_apart(f, a, index, stores));
 }
 
 /* ---- Operations ---- */
@@ -371,7 +397,7 @@ static void count(search *f, const kj_tstmt *s)
 bool kj_run_alone(kj_arena *arena, const kj_tkernel *k, const kj_deps *deps)
 {
     enum { ROUNDS = 3 /* of which the last finds hardly anything */ };
-    search f = {.deps = deps, .turns = 1, .often = 1};
+    search f = {.deps = deps, .arena = arena, .turns = 1, .often = 1};
     if (k->block[0] < 2 || deps->warps || deps->atomics || k->checks & KJ_CHECKS_WATCHED ||
         kj_shows_order(k) || kj_is_narrow(k) ||
         !kj_steps_find(&f.steps, arena, k, k->lanes, k->flat))

@@ -80,6 +80,22 @@ static void lower_checks(kj_lower *lo, const kj_tarray *a, kj_tile *at, kj_mask 
             lower_check(lo, c, at, m);
 }
 
+/* Are the elements of rows side by side, by an axis whose elements are? */
+static bool has_columns(kj_lower *lo, const kj_tarray *a, const kj_tile at[KJ_MAX_NDIM])
+{
+    bool columns = false;
+    if (a->bytes || (a->offset && kj_rows_of(lo, kj_dep(lo->deps, a->offset)) > 1))
+        return false;
+    for (int i = 0; i < a->ndim; i++) {
+        if (at[i].rows == 1)
+            continue;
+        if (columns || !is_one(a->stride[i]) || !kj_are_neighbours(at[i]))
+            return false;
+        columns = true;
+    }
+    return columns;
+}
+
 /* The element's distance from the root's first, in elements. Where 32 bits hold it, vectors of it
  * are computed modulo 2^32: what overflows on the way there comes back. */
 static kj_tile lower_offset(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, kj_mask m,
@@ -147,6 +163,7 @@ kj_access kj_lower_access(kj_lower *lo, const kj_tarray *a, kj_texpr *const *ind
         out.base = lo->roots[a->root->id];
     if (a->ndim > 0)
         find_group(&out, a, at[a->ndim - 1]);
+    out.columns = lo->rows > 1 && has_columns(lo, a, at);
     out.constant = a->root->space == KJ_GLOBAL && lo->kernel->disjoint && !a->root->written;
     out.cache = a->root->space == KJ_GLOBAL && lo->target->load_cached ? a->cache : NULL;
     out.again = a->root->space == KJ_SHARED && kj_is_fetched_again(a);

@@ -50,7 +50,7 @@ static bool is_exit(const kj_tstmt *s)
 void kj_lower_part(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask outer, kj_mask m,
                    const kj_mask_slot *arrived)
 {
-    bool twin = lo->twin;
+    bool twin = lo->twin, before = lo->few;
     LLVMBasicBlockRef done = kj_new_block(lo, "join"), some = kj_new_block(lo, "some");
     lo->twin = true;
     int most = lo->masks_cost || kj_has_dear_masks(s, end) ? TWIN_MOST : TWIN_CHEAP;
@@ -66,6 +66,7 @@ void kj_lower_part(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask
         fall_into(lo, done);
         kj_seam_end(lo, seam, few);
         LLVMPositionBuilderAtEnd(lo->b, few);
+        lo->few = true;
     }
     branch(lo, kj_mask_any(lo, m), some, done);
     kj_mask after = kj_lower_stmts(lo, s, end, m);
@@ -73,6 +74,7 @@ void kj_lower_part(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask
         kj_mask_join(lo, arrived, after);
     fall_into(lo, done);
     lo->twin = twin;
+    lo->few = before;
 }
 
 /* What follows a statement that may have lost threads of `outer`: m is left. */

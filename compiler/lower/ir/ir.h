@@ -181,6 +181,7 @@ struct kj_lower {
     kj_exit *exits;
     kj_waiting *parts;          /* stores that wait for others; or NULL */
     bool twin;                  /* inside one of two copies of a statement */
+    bool few;                   /* inside the one for where not all threads run */
     struct kj_hoisted *hoisted; /* checks that a loop around has made already; or NULL */
     kj_strip *strip;            /* the loop around that goes by strips; or NULL */
     kj_ahead *ahead;            /* the loop around that fetches ahead; or NULL */

@@ -130,6 +130,8 @@ kj_tile kj_load_access(kj_lower *lo, const kj_access *a, kj_mask m)
     m = kj_mask_reduce(lo, m, t.rows, t.lanes);
     if (a->again && t.lanes > 1) /* rows are not volatile */
         LLVMBuildFence(lo->b, LLVMAtomicOrderingSequentiallyConsistent, true, "");
+    if (kj_load_columns(lo, a, m, &t))
+        return from_memory(lo, t, a->type);
     for (int r = 0; r < t.rows; r++)
         t.v[r] = t.lanes == 1 ? load_scalar(lo, a, r, m) : kj_load_row(lo, a, r, m);
     return from_memory(lo, t, a->type);
@@ -186,6 +188,8 @@ void kj_store_access(kj_lower *lo, const kj_access *a, kj_tile v, kj_mask m)
         v = kj_tile_wide(lo, v);
     if (a->type == KJ_BOOL)
         v = kj_tile_convert(lo, v, KJ_U8);
+    if (kj_store_columns(lo, a, v, m))
+        return;
     bool vector = a->offset.lanes > 1;
     int rows = a->offset.rows > v.rows ? a->offset.rows : v.rows;
     if (!vector && v.lanes > 1 && m.kind == KJ_SOME && m.t.rows > rows)

@@ -25,6 +25,7 @@ typedef struct kj_access {
     int group, part;   /* lanes are neighbouring elements of `group` scalars; 0: they are not */
     const char *cache; /* of a GPU's global memory: kj_tarray.cache */
     bool again;        /* others write it meanwhile: fetched each time */
+    bool columns;      /* a lane's elements in all rows lie side by side */
 } kj_access;
 kj_tile kj_load_access(kj_lower *lo, const kj_access *a, kj_mask m);
 void kj_store_access(kj_lower *lo, const kj_access *a, kj_tile v, kj_mask m);
@@ -127,6 +128,15 @@ void kj_store_group(kj_lower *lo, const kj_access *a, int row, const LLVMValueRe
 bool kj_is_strided(const kj_lower *lo, const kj_access *a);
 /* kj_load_row of such an access, all of whose lanes run. */
 LLVMValueRef kj_load_strided(kj_lower *lo, const kj_access *a, int row);
+
+/* ---- columns.c ---- */
+
+/* Is each row's index the one behind that of the row before? */
+bool kj_are_neighbours(kj_tile index);
+/* kj_store_access and kj_load_access of such rows, whose lanes are none, where all threads run; false where that is no
+ * such access, or cannot be. */
+bool kj_store_columns(kj_lower *lo, const kj_access *a, kj_tile v, kj_mask m);
+bool kj_load_columns(kj_lower *lo, const kj_access *a, kj_mask m, kj_tile *out);
 
 /* ---- strip.c ---- */
 
