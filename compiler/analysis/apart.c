@@ -27,6 +27,8 @@ static bool mixes(const parting *p, const kj_tstmt *s, const kj_tstmt *end)
 
 /* The arrays, by root id, whose elements decide how long a loop waits; a lock is one of them. */
 typedef struct waited {
+    const parting *in;
+    const kj_tstmt *loop;
     bool *root;
     bool swaps; /* by a compare and swap, or an exchange; else by loads */
 } waited;
@@ -51,8 +53,9 @@ static bool note_waited(void *ctx, const kj_tstmt *s, const kj_texpr *e)
     (void)s;
     if (w->swaps && is_swap(e))
         w->root[e->u.atomic.array->root->id] = true;
-    if (!w->swaps && e && e->kind == KJ_TE_LOAD)
-        w->root[e->u.load.array->root->id] = true;
+    bool *root = e && e->kind == KJ_TE_LOAD ? &w->root[e->u.load.array->root->id] : NULL;
+    if (!w->swaps && root && !*root)
+        *root = kj_ends_by_loads(w->in->arena, w->in->kernel, w->loop, e->u.load.array);
     return true;
 }
 
@@ -69,7 +72,7 @@ static bool changes_none(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 static bool holds_lock(const parting *p, const kj_tstmt *run, const kj_tstmt *s)
 {
     size_t n = (size_t)p->kernel->nroots + 1;
-    waited w = {.root = KJ_NEW_ARRAY(p->arena, bool, n)};
+    waited w = {.in = p, .root = KJ_NEW_ARRAY(p->arena, bool, n)};
     bool behind = false;
     for (const kj_tstmt *t = run; t; t = t->next) {
         const kj_tstmt *loop = kj_find_spin(p->arena, p->kernel, t, t->next);
@@ -81,6 +84,7 @@ static bool holds_lock(const parting *p, const kj_tstmt *run, const kj_tstmt *s)
             memset(w.root, 0, n * sizeof *w.root);
         if (!behind && loop && loop->kind == KJ_TS_WHILE) {
             w.swaps = false;
+            w.loop = loop;
             kj_walk(loop, loop->next, finds_swap, &w);
             kj_walk(loop, loop->next, note_waited, &w);
         }

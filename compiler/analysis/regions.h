@@ -71,6 +71,9 @@ bool kj_may_spin(kj_arena *arena, const kj_tkernel *kernel);
  * beside an atomic or a fence? `only`: by those that name this array; NULL: by any. */
 bool kj_waits_by_loads(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt *loop,
                        const kj_tarray *only);
+/* Does what loads of that array find end it, of whatever loop? */
+bool kj_ends_by_loads(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt *loop,
+                      const kj_tarray *only);
 /* By them, or by what atomics give? */
 bool kj_waits(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt *loop);
 /* For a CPU: puts barriers between operations of a warp and loops that wait for other threads (apart.c). */

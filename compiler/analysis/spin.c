@@ -315,6 +315,13 @@ bool kj_waits_by_loads(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt
     return may_wait(loop) && loop_waits(&as, kernel, loop);
 }
 
+bool kj_ends_by_loads(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt *loop,
+                      const kj_tarray *only)
+{
+    look as = {.arena = arena, .only = only, .plain = true};
+    return loop_waits(&as, kernel, loop);
+}
+
 bool kj_waits(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt *loop)
 {
     look as = {.arena = arena, .atomics = true};

@@ -23,6 +23,8 @@ from rows import Rows
 from rows_table import ENOUGH
 
 MOST_REDUCED = 6        # findings of each process that are made small
+TOO_LARGE = r"error: '\w+' is too large: \d+ instructions"     # a limit of language.md, which programs may come to
+SELDOM = 500            # programs of which one may
 # What the compiler does not do yet as the reference has it: left out unless --without says otherwise.
 PENDING = ""
 
@@ -64,6 +66,7 @@ class Result:
 
     def __init__(self, seed):
         self.seed, self.runs, self.rows, self.findings, self.note = seed, 0, None, [], None
+        self.large = False
 
 
 def check_program(tool, args, seed, to_reduce):
@@ -85,7 +88,9 @@ def check_program(tool, args, seed, to_reduce):
     found = []
     for config in runner.configurations(Rng(seed ^ 0x5eed), program, tool, args.runs):
         finding = check.run(config, known)
-        if finding and not (args.ignore and re.search(args.ignore, finding.text)):
+        if finding and finding.kind == "refused" and re.search(TOO_LARGE, finding.text):
+            result.large = True
+        elif finding and not (args.ignore and re.search(args.ignore, finding.text)):
             found.append(finding)
     result.runs = check.runs
     if not found:
@@ -189,7 +194,7 @@ def many(args):
 
 
 def collect(queue, working, start):
-    totals = {"programs": 0, "runs": 0, "too long": 0, "findings": [], "rows": Rows()}
+    totals = {"programs": 0, "runs": 0, "too long": 0, "too large": 0, "findings": [], "rows": Rows()}
     said = start
     while working:
         result = queue.get()
@@ -199,6 +204,7 @@ def collect(queue, working, start):
         totals["programs"] += 1
         totals["runs"] += result.runs
         totals["too long"] += result.note == "too long"
+        totals["too large"] += result.large
         if result.rows:
             totals["rows"].counts.update(result.rows)
         for text in result.findings:
@@ -229,7 +235,11 @@ def summary(args, totals, seconds):
     if missing and enough:
         failed = True
         print(f"error: after {ENOUGH} programs every row must have been generated")
-    print(f"{totals['programs']} programs ({totals['too long']} left out: too long), {totals['runs']} runs, "
+    if totals["too large"] > 1 + totals["programs"] // SELDOM:
+        failed = True
+        print(f"error: more than one in {SELDOM} programs has a kernel that is too large")
+    print(f"{totals['programs']} programs ({totals['too long']} left out: too long; {totals['too large']} refused in "
+          f"some configuration: too large), {totals['runs']} runs, "
           f"{len(totals['findings'])} findings, {seconds:.0f} s")
     return 1 if failed else 0
 
