@@ -478,6 +478,9 @@ static int unknown(const command *c, const char *argument)
                  argument + len, argument[len] ? "" : "=N");
     else if (find(IN_ALL, argument, &value))
         complain("%s has no option %s; 'kjit %s --help' lists them", c->name, name, c->name);
+    else if (strcmp(name, "-e") == 0 || strcmp(name, "-c") == 0)
+        complain("there is no option %s: 'kjit %s -' reads a program from standard input", name,
+                 c->name);
     else if (!near && argument[len] && c->bit & (IN_RUN | IN_BUILD | IN_INFO))
         complain("there is no option %s: a %s is written %s", name,
                  c->bit & IN_RUN ? "param" : "const parameter", argument + strspn(argument, "-"));

@@ -267,7 +267,7 @@ static void at_expression(const kj_mistake *x)
         kj_mistake_hint(
             x, m, "there are no addresses: atomics take array and index, atomic.add(a, i, 1)");
     else if (kj_met(x, ".") && p->nopen && p->open[p->nopen - 1].kind == '[')
-        kj_mistake_hint(x, m, "a[:] is all of an array, a[i, :] a row of it");
+        kj_habit_range_to(x->p, m, x->at);
     else if (kj_met(x, "=") && p->prev == KJ_TK_LBRACKET)
         kj_mistake_hint(x, m, ARRAY_TYPES);
     else if (kj_met(x, "end of line") && p->prev != KJ_TK_ASSIGN)

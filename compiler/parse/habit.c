@@ -97,8 +97,40 @@ const char *kj_habit_cast_type(kj_parser *p, uint32_t at, uint32_t *end)
     return t.pointers ? NULL : t.name;
 }
 
+/* fn f(x, y) = x * y, of Julia */
+static bool hint_short_function(kj_parser *p, kj_message *m, kj_span at)
+{
+    const kj_source *s = p->source;
+    uint32_t open = at.begin;
+    while (open > 0 && !strchr("(\n", s->text[open - 1]))
+        open--;
+    uint32_t close = open > 0 && s->text[open - 1] == '(' ? kj_closing(s, open - 1) : 0;
+    uint32_t equals = kj_skip_blanks(s, close + 1), name = open > 0 ? open - 1 : 0;
+    while (name > 0 && kj_is_word(s->text[name - 1]))
+        name--;
+    uint32_t from = kj_skip_blanks(s, equals + 1), end = kj_code_end(s, from);
+    if (close == 0 || s->text[equals] != '=' || end <= from)
+        return false;
+    const char *typed = "";
+    for (uint32_t i = open; i < close;) {
+        uint32_t word = kj_skip_blanks(s, i), behind = kj_word_end(s, word);
+        uint32_t comma = kj_skip_blanks(s, behind);
+        if (behind == word || (comma != close && s->text[comma] != ','))
+            return false;
+        typed = kj_arena_printf(p->arena, "%s%s%s: f32", typed, *typed ? ", " : "",
+                                kj_piece(p, word, behind));
+        i = comma + 1;
+    }
+    const char *value = kj_piece(p, from, end);
+    kj_hint(p->diag, m, "a function has types and a block: fn %s%s) -> f32 { return %s }",
+            kj_piece(p, name, open), typed, strlen(value) < 40 ? value : "...");
+    return true;
+}
+
 bool kj_habit_parameter(kj_parser *p, kj_message *m, kj_span at)
 {
+    if (hint_short_function(p, m, at))
+        return true;
     const kj_source *s = p->source;
     uint32_t begin = at.begin;
     while (begin > 0 && !strchr("({,;\n", s->text[begin - 1]))

@@ -1,5 +1,6 @@
 /* Ranges in dots and choices with ?, which reach to the ends of the expression that they are in: the source around the
  * sign in, a hint and a fix out, as in habit.c. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "knl.tab.h"
@@ -51,6 +52,33 @@ static uint32_t range_start(const kj_source *s, uint32_t at)
     return kj_skip_blanks(s, begin);
 }
 
+/* What is behind the last, which a range of others has in it. */
+static const char *behind_last(kj_parser *p, kj_span last)
+{
+    enum { DIGITS = 9 };
+    const char *text = kj_piece(p, last.begin, last.end);
+    size_t n = strlen(text);
+    return n <= DIGITS && strspn(text, "0123456789") == n
+               ? kj_arena_printf(p->arena, "%ld", strtol(text, NULL, 10) + 1)
+               : kj_arena_printf(p->arena, "%s + 1", text);
+}
+
+void kj_habit_range_to(kj_parser *p, kj_message *m, kj_span at)
+{
+    const kj_source *s = p->source;
+    uint32_t dots = (uint32_t)strspn(s->text + at.begin, "."), next = at.begin + dots;
+    bool to = dots == 2 && s->text[next] == '=';
+    uint32_t begin = next + to;
+    kj_span stop = trimmed(s, begin, expression_end(s, begin));
+    if (dots == 2 && stop.end > stop.begin)
+        kj_write(p->diag, m, (kj_span){at.begin, stop.end}, ":%s",
+                 to ? behind_last(p, stop) : kj_piece(p, stop.begin, stop.end));
+    else if (dots == 2 && !to) /* a[..] */
+        kj_write(p->diag, m, (kj_span){at.begin, next}, ":");
+    else
+        kj_hint(p->diag, m, "a[:] is all of an array, a[i, :] a row of it");
+}
+
 /* 0..n - 1, 1..=n: `..` takes all that is behind it, and before it. Within x[...] a slice is meant. */
 void kj_habit_range(kj_parser *p, kj_message *m, kj_span at)
 {
@@ -63,18 +91,19 @@ void kj_habit_range(kj_parser *p, kj_message *m, kj_span at)
     uint32_t first = at.begin;
     while (s->text[first] != '.')
         first++;
-    if (stop.end <= stop.begin)
+    if (stop.end <= stop.begin && (to || !index))
         return;
     at.begin = range_start(s, at.begin);
-    kj_span all = {at.begin, stop.end};
+    kj_span all = {at.begin, stop.end > stop.begin ? stop.end : at.end};
     if (within && !index)
         all = list_of_range(p, open, at, stop.end);
     if (all.end <= all.begin)
         return;
     kj_span from = trimmed(s, at.begin, first);
-    kj_write(p->diag, m, all, index ? "%s:%s%s" : "range(%s, %s%s)",
-             kj_piece(p, from.begin, from.end), kj_piece(p, stop.begin, stop.end),
-             to ? " + 1" : "");
+    kj_write(p->diag, m, all, index ? "%s:%s" : "range(%s, %s)", kj_piece(p, from.begin, from.end),
+             stop.end <= stop.begin ? ""
+             : to                   ? behind_last(p, stop)
+                                    : kj_piece(p, stop.begin, stop.end));
 }
 
 /* The ? and the : that belongs to it, neither within brackets. */

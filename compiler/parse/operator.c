@@ -10,6 +10,16 @@
 
 #define NO_PATHS "there are no paths: write sqrt(x), max(x, y)"
 
+/* print "x", behind the word */
+static bool follows_print(const kj_parser *p)
+{
+    const char *text = p->source->text + p->prev_span.begin;
+    size_t n = p->prev_span.end - p->prev_span.begin;
+    return p->prev == KJ_TK_NAME && p->prev_span.begin == p->first_span.begin &&
+           ((n == 5 && strncmp(text, "print", n) == 0) ||
+            (n == 6 && strncmp(text, "assert", n) == 0));
+}
+
 /* What other languages have behind an expression; NULL: nothing that is known. */
 static const char *hint_for_operator(const kj_mistake *x)
 {
@@ -30,7 +40,8 @@ static const char *hint_for_operator(const kj_mistake *x)
         return "an assignment is a statement, before the one that needs its value";
     if (kj_met(x, ":") && x->p->source->text[x->at.end] == ':')
         return NO_PATHS;
-    if (kj_met(x, "string") && p->prev == KJ_TK_NAME && p->prev_span.end == x->at.begin)
+    if (kj_met(x, "string") && p->prev == KJ_TK_NAME && p->prev_span.end == x->at.begin &&
+        !follows_print(p))
         return "strings have no prefix: print takes texts and values, print(\"x is\", x)";
     if (kj_met(x, "string") && p->prev == KJ_TK_STRING && p->prev_span.end == x->at.begin)
         return "a comment begins with #";
@@ -406,9 +417,7 @@ static kj_message *behind_statement(const kj_mistake *x)
         kj_hint_keyword(x, m, p->prev_span, NULL, 0);
     if (!kj_is_shown(p->diag, m))
         return m;
-    const char *before = kj_mistake_source(x->p, p->prev_span);
-    if (p->prev == KJ_TK_NAME && p->prev_span.begin == p->first_span.begin &&
-        (strcmp(before, "print") == 0 || strcmp(before, "assert") == 0))
+    if (follows_print(p))
         kj_habit_call(x->p, m, x->at);
     else if (kj_met(x, "name") || kj_met(x, "["))
         kj_habit_declaration(x->p, m, x->at);

@@ -292,6 +292,7 @@ bool kj_habit_declaration(kj_parser *p, kj_message *m, kj_span at); /* int i = 0
 bool kj_habit_parameter(kj_parser *p, kj_message *m, kj_span at);   /* float *x */
 bool kj_habit_type(kj_parser *p, kj_message *m, kj_span at);        /* *f32, &[f32] */
 void kj_habit_range(kj_parser *p, kj_message *m, kj_span at);       /* 0..n; at: 0.. */
+void kj_habit_range_to(kj_parser *p, kj_message *m, kj_span at);    /* a[..3]; at: its first dot */
 const char *kj_habit_type_named(const char *word);           /* "f32" for float; NULL: none */
 bool kj_habit_axes(kj_parser *p, kj_message *m, kj_span at); /* f32[:, :], f32[][] */
 /* (float)n; at: what is converted */

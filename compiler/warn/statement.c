@@ -150,6 +150,13 @@ static bool is_nan(const kj_body *b, const kj_expr *e)
            !kj_item_called(b->file, "nan", 3);
 }
 
+/* What it is, or the name has been given. */
+static const kj_expr *value_of(const kj_body *b, const kj_expr *e)
+{
+    const kj_named_value *v = e->kind == KJ_E_NAME ? kj_warn_find(b, e->u.name) : NULL;
+    return v && v->init ? v->init : e;
+}
+
 static void warn_of_nan(kj_body *b, const kj_expr *e)
 {
     const kj_expr *lhs = e->u.binary.lhs, *rhs = e->u.binary.rhs;
@@ -162,8 +169,12 @@ static void warn_of_nan(kj_body *b, const kj_expr *e)
                 op == KJ_OP_NE ? "true" : "false");
     const kj_expr *other = is_nan(b, lhs) ? rhs : lhs;
     const char *text = short_text(b, other->span.begin, other->span.end);
+    const kj_expr *value = value_of(b, other);
+    if (value->kind == KJ_E_STRING || value->kind == KJ_E_FORMAT)
+        return;
+    bool items = value->kind == KJ_E_LIST || value->kind == KJ_E_TUPLE;
     if (!is_nan(b, other) && text && (op == KJ_OP_EQ || op == KJ_OP_NE))
-        kj_hint(b->diag, m, "write %sisnan(%s)",
+        kj_hint(b->diag, m, items ? "write %sisnan(array(%s))" : "write %sisnan(%s)",
                 op == KJ_OP_EQ      ? ""
                 : kj_warn_in_run(b) ? "~"
                                     : "not ",

@@ -34,6 +34,18 @@ static bool hint_mask(kj_run *r, const kj_expr *e)
                        text + begin, mask, text + e->span.begin);
 }
 
+/* x[a], of the indices in an array */
+static bool hint_indices(kj_run *r, const kj_expr *e)
+{
+    enum { MOST = 24 };
+    int n = (int)(e->span.end - e->span.begin);
+    const char *text = n > MOST ? "a" : r->source->text + e->span.begin;
+    return kj_run_hint(r,
+                       "an index is of one element: for i in %.*s { ... } goes from one to the "
+                       "next, or a kernel",
+                       n > MOST ? 1 : n, text);
+}
+
 static bool whole_number(kj_run *r, const kj_expr *e, const char *what, kj_rvalue *out)
 {
     if (!kj_run_eval(r, e, out))
@@ -41,7 +53,7 @@ static bool whole_number(kj_run *r, const kj_expr *e, const char *what, kj_rvalu
     if (out->kind != KJ_R_INT) {
         kj_run_fail(r, KJIT_TYPE, e->span, "%s is an int, not %s", what, kj_run_kind_name(*out));
         if (out->kind == KJ_R_ARRAY || out->kind == KJ_R_LAZY)
-            return hint_mask(r, e);
+            return kj_is_int(kj_lazy_type(*out)) ? hint_indices(r, e) : hint_mask(r, e);
         if (out->kind == KJ_R_LIST)
             return kj_run_hint(r, "one index or slice for each axis: array([a[0], a[2]]), a[::2]");
         return out->kind == KJ_R_FLOAT

@@ -160,6 +160,39 @@ static kj_dtype type_of_file(kj_sema *s, const kj_type_ref *ref)
     return sym ? kj_type_of_symbol(s, sym, ref->name, ref->name_span) : KJ_VOID;
 }
 
+/* let y: f32[3] = 0, in a kernel: each thread's own. */
+static bool hint_local(kj_sema *s, kj_message *m, const kj_type_ref *ref)
+{
+    const char *text = s->diag->source->text;
+    uint32_t word = ref->span.begin, begin, open = ref->span.begin;
+    while (word > 0 && strchr(" \t:", text[word - 1]))
+        word--;
+    for (begin = word; begin > 0 && kj_is_word(text[begin - 1]);)
+        begin--;
+    bool declares =
+        begin >= 4 && begin < word &&
+        (strncmp(text + begin - 4, "let ", 4) == 0 || strncmp(text + begin - 4, "var ", 4) == 0);
+    while (open < ref->span.end && text[open] != '[')
+        open++;
+    if (s->in_run || !declares || open + 2 > ref->span.end)
+        return false;
+    bool tuple = memchr(text + open, ',', ref->span.end - open);
+    int len = (int)(ref->span.end - open) - 2;
+    const char *name = kj_arena_printf(s->arena, "%.*s", (int)(word - begin), text + begin);
+    const char *own =
+        kj_arena_printf(s->arena, "let %s = local.array(%s%.*s%s, %s)", name, tuple ? "(" : "", len,
+                        text + open + 1, tuple ? ")" : "", ref->name);
+    uint32_t value = ref->span.end + (uint32_t)strspn(text + ref->span.end, " =");
+    uint32_t end = value + (uint32_t)strspn(text + value, "-.0123456789");
+    bool plain = end > value && strchr("\r\n;}#", text[end + strspn(text + end, " \t")]);
+    if (plain)
+        kj_write(s->diag, m, (kj_span){begin - 4, end}, "%s; %s[%.*s] = %.*s", own, name,
+                 3 * ref->ndim - 2, ":, :, :, :", (int)(end - value), text + value);
+    else
+        kj_hint(s->diag, m, "each thread's own array is %s", own);
+    return true;
+}
+
 kj_type kj_resolve_type(kj_sema *s, const kj_type_ref *ref)
 {
     kj_type t = {.kind = KJ_T_ERROR};
@@ -189,8 +222,9 @@ kj_type kj_resolve_type(kj_sema *s, const kj_type_ref *ref)
         kj_message *m =
             kj_sema_error(s, ref->span, KJ_RULE_EXTENT,
                           "extents belong to const arrays and to fields of records only");
-        kj_hint(s->diag, m, "write %s; the launch knows the shape",
-                kj_array_type(s, t.dtype, t.ndim));
+        if (!hint_local(s, m, ref))
+            kj_hint(s->diag, m, "write %s; the launch knows the shape",
+                    kj_array_type(s, t.dtype, t.ndim));
         return t;
     }
     t.of = kj_sema_aggregate(s, t.dtype);

@@ -1,4 +1,6 @@
 /* Conversions of operands that the language makes by itself, and what a place asks of them. */
+#include <string.h>
+
 #include "sema/value/value.h"
 
 /* The one generic that is the type in this instance; NULL: none, or several. */
@@ -252,8 +254,15 @@ bool kj_fits_i64(kj_sema *s, kj_value v, kj_span at, const char *what)
 
 static kj_message *not_an_integer(kj_sema *s, const kj_operand *v, const char *what)
 {
-    return kj_sema_error(s, v->span, KJ_RULE_NOT_AN_INTEGER, "%s is an integer, not %s", what,
-                         kj_describe(s, v));
+    kj_message *m = kj_sema_error(s, v->span, KJ_RULE_NOT_AN_INTEGER, "%s is an integer, not %s",
+                                  what, kj_describe(s, v));
+    if (v->kind == KJ_V_ARRAY && !v->u.array->of && strcmp(what, "an index") == 0)
+        kj_hint(s->diag, m,
+                kj_is_int(v->u.array->elem)
+                    ? "each thread, or a loop over them, reads or writes one element: x[%s[i]]"
+                    : "each thread, or a loop, asks for one element: if %s[i] { ... }",
+                kj_source_text(s, v->span, "a"));
+    return m;
 }
 
 static bool is_integer(const kj_operand *v)
