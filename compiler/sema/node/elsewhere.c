@@ -244,7 +244,11 @@ void kj_hint_module_member(kj_sema *s, kj_message *m, const char *name)
 
 bool kj_hint_own_function(kj_sema *s, kj_message *m, const char *name)
 {
-    const char *plain = name + (strncmp(name, "__", 2) == 0 ? 2 : 0);
+    static const char *const prefixes[] = {"__", "native_", "half_"}; /* CUDA's, OpenCL's */
+    const char *plain = name;
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes && plain == name; i++)
+        if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+            plain += strlen(prefixes[i]);
     size_t len = strlen(plain), without_f = len > 1 && plain[len - 1] == 'f' ? len - 1 : len;
     size_t without_ll = len > 2 && strcmp(plain + len - 2, "ll") == 0 ? len - 2 : len;
     for (int id = 0; id < KJ_NBUILTINS; id++) {
