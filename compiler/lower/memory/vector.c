@@ -308,6 +308,15 @@ static bool in_pieces(const kj_lower *lo, const kj_access *a, kj_mask m)
     return kj_known_first(lo, m) && a->offset.stride > 0 && !words;
 }
 
+/* A load that is masked is not what makes a processor fetch what comes next: that is done for it, the row that
+ * mostly is the next gang's. */
+static void fetch_next(kj_lower *lo, LLVMValueRef at, int bytes)
+{
+    enum { LEAST = 4 * KJ_LINE };
+    LLVMValueRef by = kj_i64(lo, bytes > LEAST ? bytes : LEAST);
+    kj_prefetch(lo, LLVMBuildGEP2(lo->b, lo->i8, at, &by, 1, ""), bytes, 3);
+}
+
 LLVMValueRef kj_load_unit(kj_lower *lo, const kj_access *a, int row, LLVMTypeRef type, kj_mask m)
 {
     int lanes = a->offset.lanes, size = kj_types[a->type].size;
@@ -324,7 +333,7 @@ LLVMValueRef kj_load_unit(kj_lower *lo, const kj_access *a, int row, LLVMTypeRef
         v = load_small(lo, a, type, at, mask, m.t.form == KJ_PREFIX);
     } else {
         if (a->scope == KJ_SCOPE_LAUNCH)
-            kj_prefetch(lo, at, lanes * size, 3); /* it is not what makes a processor do so */
+            fetch_next(lo, at, lanes * size);
         v = kj_masked_load(lo, a, type, at, mask);
     }
     return a->offset.stride < 0 ? reversed(lo, v, lanes) : v;
