@@ -270,6 +270,12 @@ static bool by_gangs(const job *j)
     return !j->options->arch && !j->options->replay;
 }
 
+static void join_stores(job *j)
+{
+    for (int i = 0; i < j->nitems && !j->over && by_gangs(j); i++)
+        j->items[i].kernel = kj_with_stores_joined(j->arena, j->items[i].kernel);
+}
+
 static void choose_lanes(job *j)
 {
     for (int i = 0; i < j->nitems && !j->over && by_gangs(j); i++)
@@ -479,6 +485,7 @@ static bool generate(job *j)
     list_items(j);
     show_checks(j);
     show_trees(j);
+    join_stores(j);
     choose_lanes(j);
     set_apart(j);
     find_uniform(j);

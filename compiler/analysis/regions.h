@@ -76,6 +76,8 @@ bool kj_ends_by_loads(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt 
                       const kj_tarray *only);
 /* By them, or by what atomics give? */
 bool kj_waits(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt *loop);
+/* For a CPU: the kernel with one store where both ways of a condition end with it (joined.c). */
+const kj_tkernel *kj_with_stores_joined(kj_arena *arena, const kj_tkernel *kernel);
 /* For a CPU: puts barriers between operations of a warp and loops that wait for other threads (apart.c). */
 void kj_set_apart(kj_arena *arena, const kj_tkernel *kernel);
 /* An error for each operation of a warp in a region that is run thread after thread. */

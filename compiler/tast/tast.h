@@ -173,6 +173,8 @@ typedef struct kj_turns {
 } kj_turns;
 /* Those of a `for`, where they are known: none with a step of 0. */
 bool kj_known_turns(const kj_tstmt *s, kj_turns *out);
+/* May it be computed for threads that would not reach it, by at most so many operations? Then no branch is worth its price. */
+bool kj_is_harmless(const kj_texpr *e, int *budget);
 /* Has it checks, or statements of its own? */
 bool kj_may_fail(const kj_texpr *e);
 /* Goes through the statements [s, end), whatever is within them, in the order of evaluation: calls

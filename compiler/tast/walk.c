@@ -104,6 +104,39 @@ bool kj_known_turns(const kj_tstmt *s, kj_turns *out)
     return true;
 }
 
+bool kj_is_harmless(const kj_texpr *e, int *budget)
+{
+    if (--*budget < 0 || e->checked)
+        return false;
+    switch (e->kind) {
+    case KJ_TE_CONST:
+    case KJ_TE_VAR:
+    case KJ_TE_DIM:
+    case KJ_TE_ADDRESS:
+    case KJ_TE_INDEX: return true;
+    case KJ_TE_UNARY:
+    case KJ_TE_CONVERT:
+    case KJ_TE_BITS: return kj_is_harmless(e->u.unary.arg, budget);
+    case KJ_TE_BINARY:
+        return kj_is_harmless(e->u.binary.lhs, budget) && kj_is_harmless(e->u.binary.rhs, budget);
+    case KJ_TE_LOGIC:
+        return kj_is_harmless(e->u.logic.lhs, budget) && kj_is_harmless(e->u.logic.rhs, budget);
+    case KJ_TE_SELECT:
+        return kj_is_harmless(e->u.select.test, budget) &&
+               kj_is_harmless(e->u.select.yes, budget) && kj_is_harmless(e->u.select.no, budget);
+    case KJ_TE_FMA:
+        return kj_is_harmless(e->u.fma.a, budget) && kj_is_harmless(e->u.fma.b, budget) &&
+               kj_is_harmless(e->u.fma.c, budget);
+    case KJ_TE_CALL:
+        for (int i = 0; i < e->u.call.nargs; i++)
+            if (!kj_is_harmless(e->u.call.args[i], budget))
+                return false;
+        return kj_builtins[e->u.call.id].how == KJ_HOW_LLVM ||
+               kj_builtins[e->u.call.id].how == KJ_HOW_CODE;
+    default: return false;
+    }
+}
+
 bool kj_may_fail(const kj_texpr *e)
 {
     const kj_texpr *operands[KJ_MAX_OPERANDS];

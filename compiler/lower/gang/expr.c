@@ -105,40 +105,6 @@ void kj_slot_begin(kj_lower *lo, const kj_var *v, kj_tile t, kj_mask m)
 
 /* ---- Conditional evaluation ---- */
 
-/* May `e` be computed for threads that would not reach it? Then no branch is worth its price. */
-static bool is_harmless(const kj_texpr *e, int *budget)
-{
-    if (--*budget < 0 || e->checked)
-        return false;
-    switch (e->kind) {
-    case KJ_TE_CONST:
-    case KJ_TE_VAR:
-    case KJ_TE_DIM:
-    case KJ_TE_ADDRESS:
-    case KJ_TE_INDEX: return true;
-    case KJ_TE_UNARY:
-    case KJ_TE_CONVERT:
-    case KJ_TE_BITS: return is_harmless(e->u.unary.arg, budget);
-    case KJ_TE_BINARY:
-        return is_harmless(e->u.binary.lhs, budget) && is_harmless(e->u.binary.rhs, budget);
-    case KJ_TE_LOGIC:
-        return is_harmless(e->u.logic.lhs, budget) && is_harmless(e->u.logic.rhs, budget);
-    case KJ_TE_SELECT:
-        return is_harmless(e->u.select.test, budget) && is_harmless(e->u.select.yes, budget) &&
-               is_harmless(e->u.select.no, budget);
-    case KJ_TE_FMA:
-        return is_harmless(e->u.fma.a, budget) && is_harmless(e->u.fma.b, budget) &&
-               is_harmless(e->u.fma.c, budget);
-    case KJ_TE_CALL:
-        for (int i = 0; i < e->u.call.nargs; i++)
-            if (!is_harmless(e->u.call.args[i], budget))
-                return false;
-        return kj_builtins[e->u.call.id].how == KJ_HOW_LLVM ||
-               kj_builtins[e->u.call.id].how == KJ_HOW_CODE;
-    default: return false;
-    }
-}
-
 static bool is_leaf(const kj_texpr *e)
 {
     return e->kind == KJ_TE_CONST || e->kind == KJ_TE_VAR || e->kind == KJ_TE_INDEX;
@@ -160,7 +126,7 @@ static const kj_texpr *behind_parts(const kj_texpr *e)
 static bool harmless(const kj_texpr *e)
 {
     int budget = 12;
-    return is_harmless(behind_parts(e), &budget);
+    return kj_is_harmless(behind_parts(e), &budget);
 }
 
 /* Evaluates `e` into `out` for the threads of m for which `test` holds, behind a branch that skips

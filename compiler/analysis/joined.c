@@ -1,0 +1,251 @@
+/* Conditions whose both ways end with a store to one place: typed AST in and out, for CPUs.
+ *
+ *     if v < 0 { out[i] = -v } else { out[i] = sqrt(v) }
+ *
+ * stores twice under masks, and goes both ways one after the other. Where values can be computed for all threads,
+ * as here, that becomes out[i] = -v if v < 0 else sqrt(v), and likewise with variables; else each way leaves its
+ * value in a variable that is stored behind both. Chains of conditions are joined from their ends. What a thread
+ * does, and in which order, stays the same but for its store, behind which each way has nothing. Places that are
+ * checked are left alone: what is told of them names their line. */
+#include "analysis/regions.h"
+
+enum {
+    CHEAP = 12 /* operations that take less than a branch */,
+    LONGEST = 8 /* of chains */,
+    DEEPEST = 16
+};
+
+typedef struct joining {
+    kj_arena *arena;
+    kj_tkernel *kernel;
+    int depth; /* of rests that are ways */
+} joining;
+
+/* ---- Are they one place? ---- */
+
+/* The same expression of numbers that each way has behind all else that it does: neither loads nor calls. */
+static bool are_same(const kj_texpr *a, const kj_texpr *b)
+{
+    if (a->kind != b->kind || a->type != b->type || a->checked || b->checked)
+        return false;
+    switch (a->kind) {
+    case KJ_TE_CONST: return a->u.value.u == b->u.value.u && kj_is_int(a->type);
+    case KJ_TE_VAR: return a->u.var == b->u.var;
+    case KJ_TE_DIM:
+        return a->u.dim.array == b->u.dim.array && a->u.dim.axis == b->u.dim.axis &&
+               a->u.dim.stride == b->u.dim.stride;
+    case KJ_TE_INDEX:
+        return a->u.index.which == b->u.index.which && a->u.index.axis == b->u.index.axis;
+    case KJ_TE_UNARY:
+        return a->u.unary.op == b->u.unary.op && are_same(a->u.unary.arg, b->u.unary.arg);
+    case KJ_TE_CONVERT: return are_same(a->u.unary.arg, b->u.unary.arg);
+    case KJ_TE_BINARY:
+        return a->u.binary.op == b->u.binary.op && are_same(a->u.binary.lhs, b->u.binary.lhs) &&
+               are_same(a->u.binary.rhs, b->u.binary.rhs);
+    default: return false;
+    }
+}
+
+static bool are_one_place(const kj_tstmt *a, const kj_tstmt *b)
+{
+    const kj_tarray *x = a->u.store.array, *y = b->u.store.array;
+    if (x->root != y->root || x->elem != y->elem || x->ndim != y->ndim || x->bytes || y->bytes ||
+        x->whole || y->whole || x->checks || y->checks || kj_is_fetched_again(x) ||
+        !x->offset != !y->offset || (x->offset && !are_same(x->offset, y->offset)))
+        return false;
+    for (int i = 0; i < x->ndim; i++)
+        if (!are_same(x->stride[i], y->stride[i]) ||
+            !are_same(a->u.store.index[i], b->u.store.index[i]))
+            return false;
+    return true;
+}
+
+/* ---- Joining ---- */
+
+static bool visit_leave(void *ctx, const kj_tstmt *s, const kj_texpr *e)
+{
+    const kj_tblock *block = ctx;
+    return e || s->kind != KJ_TS_LEAVE || s->u.leave != block;
+}
+
+static kj_tstmt **last_of(kj_tstmt **list)
+{
+    while (*list && (*list)->next)
+        list = &(*list)->next;
+    return list;
+}
+
+static bool is_cheap_part(const kj_texpr *e)
+{
+    int budget = CHEAP;
+    return kj_is_harmless(e, &budget);
+}
+
+/* Or a chain of choices, each of which is. */
+static bool is_cheap(const kj_texpr *e)
+{
+    for (int depth = 0; !is_cheap_part(e); depth++) {
+        if (e->kind != KJ_TE_SELECT || depth == LONGEST || !is_cheap_part(e->u.select.yes) ||
+            !is_cheap_part(e->u.select.test))
+            return false;
+        e = e->u.select.no;
+    }
+    return true;
+}
+
+static kj_texpr *select_of(joining *j, const kj_tstmt *s, kj_texpr *yes, kj_texpr *no)
+{
+    kj_texpr *e = KJ_NEW(j->arena, kj_texpr);
+    *e = (kj_texpr){.kind = KJ_TE_SELECT, .type = yes->type, .span = s->span};
+    e->u.select.test = s->u.if_.test;
+    e->u.select.yes = yes;
+    e->u.select.no = no;
+    return e;
+}
+
+/* `both` is replaced by the statement, whose value is the one of either way. */
+static void put_choice(joining *j, kj_tstmt *both, const kj_tstmt *statement, kj_texpr *yes,
+                       kj_texpr *no)
+{
+    kj_texpr *value = select_of(j, both, yes, no);
+    kj_tstmt *next = both->next;
+    *both = *statement;
+    both->next = next;
+    if (both->kind == KJ_TS_STORE)
+        both->u.store.value = value;
+    else
+        both->u.assign.value = value;
+}
+
+static void set_instead(kj_tstmt *store, kj_var *v)
+{
+    kj_texpr *value = store->u.store.value;
+    store->kind = KJ_TS_ASSIGN;
+    store->u.assign.var = v;
+    store->u.assign.value = value;
+}
+
+/* Each way leaves its value in a variable, which is stored behind both. */
+static void put_store_behind(joining *j, kj_tstmt *both, kj_tstmt *yes, kj_tstmt *no)
+{
+    kj_var *v = KJ_NEW(j->arena, kj_var);
+    kj_texpr *value = KJ_NEW(j->arena, kj_texpr);
+    kj_tstmt *decl = KJ_NEW(j->arena, kj_tstmt), *rest = KJ_NEW(j->arena, kj_tstmt),
+             *store = KJ_NEW(j->arena, kj_tstmt);
+    *v = (kj_var){.name = "stored",
+                  .span = yes->span,
+                  .type = yes->u.store.value->type,
+                  .id = j->kernel->nvars++,
+                  .mutable = true,
+                  .param = -1};
+    *value = (kj_texpr){.kind = KJ_TE_VAR, .type = v->type, .span = yes->span, .u.var = v};
+    *store = *yes;
+    store->u.store.value = value;
+    set_instead(yes, v);
+    set_instead(no, v);
+    *rest = *both;
+    store->next = both->next;
+    rest->next = store;
+    *decl = (kj_tstmt){.kind = KJ_TS_DECL, .span = yes->span, .next = rest};
+    decl->u.decl.var = v;
+    *both = *decl;
+}
+
+/* Joins what the condition's ways end with; false where that is nothing. */
+static bool join_ends(joining *j, kj_tstmt *s)
+{
+    kj_tstmt *yes = *last_of(&s->u.if_.yes), *no = *last_of(&s->u.if_.no);
+    if (!yes || !no || s->barrier || yes->kind != no->kind)
+        return false;
+    bool single = yes == s->u.if_.yes && no == s->u.if_.no;
+    if (yes->kind == KJ_TS_ASSIGN && single && yes->u.assign.var == no->u.assign.var) {
+        kj_texpr *v[2] = {yes->u.assign.value, no->u.assign.value};
+        bool cheap = is_cheap(v[0]) && is_cheap(v[1]);
+        if (cheap)
+            put_choice(j, s, yes, v[0], v[1]);
+        return cheap;
+    }
+    if (yes->kind != KJ_TS_STORE || !are_one_place(yes, no))
+        return false;
+    if (no->u.store.array->relies > yes->u.store.array->relies)
+        yes->u.store.array = no->u.store.array;
+    kj_texpr *v[2] = {yes->u.store.value, no->u.store.value};
+    if (single && is_cheap(v[0]) && is_cheap(v[1]))
+        put_choice(j, s, yes, v[0], v[1]);
+    else
+        put_store_behind(j, s, yes, no);
+    return true;
+}
+
+/* `if test { a = 1; return }` in front of the block's rest: that is the other way. */
+static void join_rest(joining *j, kj_tstmt *s)
+{
+    kj_tstmt **leave = last_of(&s->u.if_.yes), *end = *leave, *rest = s->next;
+    *leave = NULL;
+    s->u.if_.no = rest;
+    s->next = NULL;
+    if (join_ends(j, s))
+        return;
+    *leave = end;
+    s->u.if_.no = NULL;
+    s->next = rest;
+}
+
+static void join_list(joining *j, kj_tstmt **list, const kj_tblock *ends);
+
+static void join_block(joining *j, kj_tblock *block)
+{
+    join_list(j, &block->body, block);
+    block->leaves = !kj_walk(block->body, NULL, visit_leave, block);
+}
+
+static void join_stmt(joining *j, kj_tstmt *s, const kj_tblock *ends)
+{
+    switch (s->kind) {
+    case KJ_TS_IF:
+        join_list(j, &s->u.if_.yes, ends);
+        join_list(j, &s->u.if_.no, ends);
+        join_ends(j, s);
+        break;
+    case KJ_TS_FOR: join_list(j, &s->u.for_.body, NULL); break;
+    case KJ_TS_WHILE: join_list(j, &s->u.while_.body, NULL); break;
+    case KJ_TS_INLINE: join_block(j, s->u.block); break;
+    default: break;
+    }
+}
+
+static bool is_left(const kj_tstmt *s, const kj_tblock *block)
+{
+    if (s->kind != KJ_TS_IF || s->u.if_.no || !s->next || !block)
+        return false;
+    const kj_tstmt *last = s->u.if_.yes;
+    while (last && last->next)
+        last = last->next;
+    return last && last->kind == KJ_TS_LEAVE && last->u.leave == block;
+}
+
+/* `ends`: the block that ends with the list, or NULL. */
+static void join_list(joining *j, kj_tstmt **list, const kj_tblock *ends)
+{
+    for (kj_tstmt *s = *list, *next; s; s = next) {
+        next = s->next;
+        join_stmt(j, s, next ? NULL : ends);
+        if (j->depth < DEEPEST && is_left(s, ends)) {
+            j->depth++;
+            join_list(j, &s->next, ends);
+            j->depth--;
+            join_rest(j, s);
+            return;
+        }
+    }
+}
+
+const kj_tkernel *kj_with_stores_joined(kj_arena *arena, const kj_tkernel *kernel)
+{
+    if (kernel->checks & KJ_CHECKS_WATCHED)
+        return kernel;
+    joining j = {.arena = arena, .kernel = KJ_NEW(arena, kj_tkernel)};
+    *j.kernel = *kernel;
+    join_block(&j, j.kernel->body);
+    return j.kernel;
+}
