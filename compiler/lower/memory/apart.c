@@ -231,7 +231,9 @@ void kj_store_apart(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, k
     int lanes = a->offset.lanes;
     bool each =
         kj_types[a->type].size < 4 && a->offset.form == KJ_LINEAR && ++lo->running <= FEW_RUNNING;
-    if (!each) {
+    if (kj_stores_strided(lo, a)) {
+        kj_store_strided(lo, a, row, v, m);
+    } else if (!each) {
         store_anywhere(lo, a, row, v, m);
     } else if (m.kind == KJ_ALL) {
         store_each(lo, a, row, v);

@@ -179,3 +179,47 @@ void kj_store_group(kj_lower *lo, const kj_access *a, int row, const LLVMValueRe
         kj_alias_mark(lo, store, a->scope);
     }
 }
+
+/* ---- Stores of lanes a few elements apart ---- */
+
+/* With AVX-512, whose masks of words cost nothing, and a scatter an operation a lane. */
+bool kj_stores_strided(const kj_lower *lo, const kj_access *a)
+{
+    enum { MOST = 4 };
+    return lo->vector >= 16 && kj_types[a->type].size >= 4 && a->offset.form == KJ_LINEAR &&
+           a->offset.stride > 1 && a->offset.stride <= MOST;
+}
+
+/* A register of elements as they lie, from element `from` behind lane `first` on: those that are a lane's. */
+static void store_between(kj_lower *lo, const kj_access *a, LLVMValueRef at, int first, int from,
+                          int n, LLVMValueRef v, LLVMValueRef mask)
+{
+    int step = (int)a->offset.stride, lanes = a->offset.lanes, places[KJ_MAX_LANES],
+        bits[KJ_MAX_LANES];
+    for (int i = 0; i < n; i++) {
+        bool stored = (from + i) % step == 0;
+        int lane = first + (from + i) / step;
+        places[i] = stored ? lane : KJ_ANY;
+        bits[i] = stored ? lane : lanes; /* of zeros */
+    }
+    LLVMValueRef by = kj_i64(lo, from);
+    at = LLVMBuildGEP2(lo->b, lo->types[kj_memory_type(a->type)], at, &by, 1, "");
+    LLVMValueRef none = LLVMConstNull(LLVMTypeOf(mask));
+    LLVMValueRef store =
+        kj_masked_store(lo, kj_shuffled(lo, v, NULL, places, n), at,
+                        kj_shuffled(lo, mask, none, bits, n), kj_types[a->type].size);
+    kj_alias_mark(lo, store, a->scope);
+}
+
+void kj_store_strided(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj_mask m)
+{
+    int lanes = a->offset.lanes, step = (int)a->offset.stride, chunk = chunk_of(lo, a);
+    LLVMValueRef start = a->offset.v[a->offset.rows == 1 ? 0 : row];
+    LLVMValueRef mask = kj_mask_row(lo, m, row, lanes);
+    for (int first = 0; first < lanes; first += chunk) {
+        LLVMValueRef index = LLVMBuildAdd(lo->b, start, kj_i64(lo, first * step), "");
+        LLVMValueRef at = kj_lower_element(lo, a->type, a->base, index);
+        for (int from = 0; from < chunk * step; from += chunk)
+            store_between(lo, a, at, first, from, chunk, v, mask);
+    }
+}

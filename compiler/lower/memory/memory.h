@@ -128,6 +128,9 @@ void kj_store_group(kj_lower *lo, const kj_access *a, int row, const LLVMValueRe
 bool kj_is_strided(const kj_lower *lo, const kj_access *a);
 /* kj_load_row of such an access, all of whose lanes run. */
 LLVMValueRef kj_load_strided(kj_lower *lo, const kj_access *a, int row);
+/* Are masked stores of what lies between lanes cheaper than a scatter? And kj_store_row of such an access. */
+bool kj_stores_strided(const kj_lower *lo, const kj_access *a);
+void kj_store_strided(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj_mask m);
 
 /* ---- columns.c ---- */
 
