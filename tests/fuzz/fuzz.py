@@ -69,6 +69,10 @@ class Result:
         self.large = False
 
 
+def is_too_large(finding):
+    return finding and finding.kind == "refused" and re.search(TOO_LARGE, finding.text)
+
+
 def check_program(tool, args, seed, to_reduce):
     """Runs one program; gives its Result with descriptions of what was found."""
     result = Result(seed)
@@ -88,7 +92,7 @@ def check_program(tool, args, seed, to_reduce):
     found = []
     for config in runner.configurations(Rng(seed ^ 0x5eed), program, tool, args.runs):
         finding = check.run(config, known)
-        if finding and finding.kind == "refused" and re.search(TOO_LARGE, finding.text):
+        if is_too_large(finding):
             result.large = True
         elif finding and not (args.ignore and re.search(args.ignore, finding.text)):
             found.append(finding)
@@ -118,7 +122,9 @@ def about(tool, args, seed, result):
     finding = ask(tool, program, config)
     result.runs += 1
     result.rows[f"{ask.__name__}"] += 1
-    if finding and not (args.ignore and re.search(args.ignore, finding.text)):
+    if is_too_large(finding):
+        result.large = True
+    elif finding and not (args.ignore and re.search(args.ignore, finding.text)):
         path = os.path.join(args.folder, f"{ask.__name__}-{seed}.knl")
         with open(path, "w", encoding="utf-8") as f:
             f.write("".join(f"# {name}\n{text}\n" for name, text in program.files().items()))

@@ -321,7 +321,9 @@ static void assign_part(kj_sema *s, const kj_stmt *st, const kj_expr *target)
         kj_tstmt **end = s->sink->tail;
         kj_spill(s, &v, &end);
     }
+    s->updates = st->u.assign.augmented ? st : NULL;
     kj_store_assigned(s, &p, v, st->span);
+    s->updates = NULL;
 }
 
 static void assign_name(kj_sema *s, const kj_stmt *st, const kj_expr *target)
@@ -343,7 +345,9 @@ static void assign_name(kj_sema *s, const kj_stmt *st, const kj_expr *target)
         kj_tstmt **end = s->sink->tail;
         kj_spill(s, &v, &end);
     }
+    s->updates = st->u.assign.augmented ? st : NULL;
     assign_variable(s, sym, v);
+    s->updates = NULL;
 }
 
 static void assign_one(kj_sema *s, const kj_expr *target, kj_operand v, kj_span span)

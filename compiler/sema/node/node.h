@@ -195,6 +195,7 @@ struct kj_sema {
     bool too_big;
     kj_dtype
         meant; /* the type of float or integer that what operators compute is for; KJ_VOID: not known */
+    const kj_stmt *updates;  /* the one whose operator's result is being assigned; or NULL */
     const kj_expr *iterates; /* what the loop is over whose header is looked at; or NULL */
     const kj_expr *compares; /* the innermost comparison whose operands are looked at; or NULL */
     bool lost;               /* what runs has an expression without a value: there is an error */

@@ -116,6 +116,21 @@ static kj_texpr *coerce_literal(kj_sema *s, const kj_operand *v, kj_dtype to, co
     return kj_te_const(s, kj_fold_convert(lit, to), v->span);
 }
 
+/* n *= 0.5: converted is what comes of it, not what n is multiplied by. False where a place would be computed twice. */
+static bool write_update(kj_sema *s, kj_message *m, const kj_operand *v, kj_dtype to)
+{
+    const kj_stmt *st = s->updates;
+    kj_span value = st ? st->u.assign.value->span : (kj_span){0, 0};
+    if (!st || value.begin != v->span.begin || value.end != v->span.end || !kj_is_int(to))
+        return false;
+    const char *target = kj_source_text(s, st->u.assign.targets->span, "");
+    if (!*target || strchr(target, '('))
+        return false;
+    kj_write(s->diag, m, st->span, "%s = %s(%s %s %s)", target, kj_sema_type_name(s, to), target,
+             kj_ops[st->u.assign.op].spelling, kj_operand_text(s, value, "..."));
+    return true;
+}
+
 static void mismatch(kj_sema *s, const kj_operand *v, kj_dtype to, const char *what)
 {
     kj_dtype from = v->u.scalar.e->type;
@@ -126,7 +141,7 @@ static void mismatch(kj_sema *s, const kj_operand *v, kj_dtype to, const char *w
         kj_write(s->diag, m, v->span, "%s != 0", kj_operand_text(s, v->span, "..."));
     else if ((wide = kj_widened_text(s, v->u.scalar.e, to)))
         kj_write(s->diag, m, v->span, "%s", wide);
-    else
+    else if (!kj_is_float(from) || !write_update(s, m, v, to))
         write_conversion(s, m, to, v->span, "");
     if (!m->note)
         kj_note_open(s, m, v);
