@@ -45,7 +45,11 @@ uint64_t kj_literal_int(kj_parser *p, kj_span span, const char *text, size_t len
     if (base == 10 && len > 1 && text[0] == '0' && value != 0) {
         kj_message *m =
             kj_error(p->diag, span, KJ_RULE_NUMBER, "a decimal number does not begin with 0");
-        kj_hint(p->diag, m, "octal numbers are written 0o17");
+        size_t zeros = strspn(text, "0_");
+        if (memchr(text, '8', len) || memchr(text, '9', len))
+            kj_write(p->diag, m, span, "%.*s", (int)(len - zeros), text + zeros);
+        else
+            kj_hint(p->diag, m, "octal numbers are written 0o17");
     }
     return value;
 }
@@ -226,6 +230,10 @@ static bool hint_product(kj_parser *p, kj_message *m, kj_span span, const char *
         return false;
     const char *word = kj_arena_printf(p->arena, "%.*s", (int)(len - n), text + n);
     bool imaginary = len - n == 1 && kj_to_lower(*word) == 'i';
+    if (strcmp(word, "im") == 0 && !kj_parse_is_name(p, word)) { /* Julia's */
+        kj_write(p->diag, m, span, "%.*sj", (int)n, text);
+        return true;
+    }
     bool suffix = imaginary || is_c_suffix(word, len - n, false) || strcmp(word, "e") == 0;
     bool known =
         kj_habit_is_known(p, word, p->span.begin) || (!suffix && kj_parse_is_name(p, word));
@@ -419,6 +427,13 @@ static void quote(kj_parser *p, kj_span span, const char *text, size_t len)
     enum { MOST = 1000 };
     kj_message *m =
         kj_error(p->diag, span, KJ_RULE_STRING, "strings stand in double quotes: \"text\"");
+    const char *name = kj_arena_printf(p->arena, "%.*s", (int)(len < MOST ? len : 0), text);
+    if (kj_type_named(name) != KJ_VOID) {
+        kj_write(p->diag, m, span, "%s", name);
+        return;
+    }
+    if (len == 1 && (unsigned char)*text < 0x80)
+        kj_hint(p->diag, m, "where bytes are numbers, as in kernels, '%c' is %d", *text, *text);
     if (!memchr(text, '"', len) && len < MOST)
         kj_fix(p->diag, m, span, "\"%.*s\"", (int)len, text);
 }
