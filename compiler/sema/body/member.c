@@ -8,6 +8,11 @@ static kj_operand unknown_member(kj_sema *s, const kj_expr *e, const char *of, c
     kj_message *m = kj_sema_error(s, e->u.member.name_span, KJ_RULE_UNKNOWN_MEMBER,
                                   "%s has no member '%s'", of, e->u.member.name);
     bool array = strcmp(of, "an array") == 0;
+    const char *method = strstr(list, kj_arena_printf(s->diag->arena, " %s()", e->u.member.name));
+    if (array && method) {
+        kj_write(s->diag, m, e->span, "%s()", kj_source_text(s, e->span, "..."));
+        return kj_no_value(e->span);
+    }
     if (!array || !(kj_hint_library(s, m, e->u.member.name) || kj_hint_method(s, m, e)))
         kj_hint(s->diag, m, "members: %s", list);
     return kj_no_value(e->span);

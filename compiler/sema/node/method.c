@@ -157,8 +157,8 @@ bool kj_hint_method(kj_sema *s, kj_message *m, const kj_expr *e)
                          "len(%s)", kj_source_text(s, e->u.member.base->span, "..."));
                 return true;
             }
-            kj_span all = {e->u.member.name_span.begin, empty_call_end(source, e->span.end)};
-            kj_write(s->diag, m, all, "size");
+            kj_write(s->diag, m, (kj_span){e->span.begin, empty_call_end(source, e->span.end)},
+                     "%s.size", kj_source_text(s, e->u.member.base->span, "..."));
             return true;
         }
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
