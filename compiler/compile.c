@@ -270,12 +270,6 @@ static bool by_gangs(const job *j)
     return !j->options->arch && !j->options->replay;
 }
 
-static void join_stores(job *j)
-{
-    for (int i = 0; i < j->nitems && !j->over && by_gangs(j); i++)
-        j->items[i].kernel = kj_with_stores_joined(j->arena, j->items[i].kernel);
-}
-
 static void choose_lanes(job *j)
 {
     for (int i = 0; i < j->nitems && !j->over && by_gangs(j); i++)
@@ -286,6 +280,12 @@ static void set_apart(job *j)
 {
     for (int i = 0; i < j->nitems && !j->over && !j->options->arch; i++)
         kj_set_apart(j->arena, j->items[i].kernel);
+}
+
+static void join_stores(job *j)
+{
+    for (int i = 0; i < j->nitems && !j->over && by_gangs(j); i++)
+        j->items[i].kernel = kj_with_stores_joined(j->arena, j->items[i].kernel);
 }
 
 static void find_uniform(job *j)
@@ -485,9 +485,9 @@ static bool generate(job *j)
     list_items(j);
     show_checks(j);
     show_trees(j);
-    join_stores(j);
     choose_lanes(j);
     set_apart(j);
+    join_stores(j);
     find_uniform(j);
     cut_regions(j);
     make_fitting_code(j);

@@ -177,10 +177,19 @@ static bool join_ends(joining *j, kj_tstmt *s)
     return true;
 }
 
-/* `if test { a = 1; return }` in front of the block's rest: that is the other way. */
+static bool visit_barrier(void *ctx, const kj_tstmt *s, const kj_texpr *e)
+{
+    (void)ctx;
+    return e || s->kind != KJ_TS_BARRIER;
+}
+
+/* `if test { a = 1; return }` in front of the block's rest: that is the other way, but for barriers, at which who has
+ * left is not waited for. */
 static void join_rest(joining *j, kj_tstmt *s)
 {
     kj_tstmt **leave = last_of(&s->u.if_.yes), *end = *leave, *rest = s->next;
+    if (!kj_walk(rest, NULL, visit_barrier, NULL))
+        return;
     *leave = NULL;
     s->u.if_.no = rest;
     s->next = NULL;
