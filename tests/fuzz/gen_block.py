@@ -29,6 +29,7 @@ class BlockGen(BlockLibrary, Warps, KernelGen):
         super().__init__(r, palette, options, program, plans)
         self.may_return = False
         self.partial = False        # may threads have returned?
+        self.left = None            # what they stored to before
         self.phased = []            # (array, the barrier that changes its role: 'block' or 'grid')
         self.t = Var("t", "i64", kept=True, range=(0, max(p.threads for p in plans) - 1))
         self.barriers = 0
@@ -393,9 +394,18 @@ class BlockGen(BlockLibrary, Warps, KernelGen):
         return group(*statements, for_(var, bounds, body))
 
     def some_return(self):
-        """Some threads end here; the others go on, and barriers wait for them only."""
+        """Some threads end here; the others go on, and barriers wait for them only. Both may end with a store to one place."""
         self.partial = True
-        return if_(self.full("bool", 2), [return_()])
+        body = [return_()]
+        outs = [p for p in self.params if isinstance(p.type, Arr) and p.get("role") == "own" and p.get("write")
+                and isinstance(p.type.elem, str) and p.type.elem in REALS]
+        if outs and self.r.chance(70):
+            self.left = self.r.pick(outs)
+            body.insert(0, self.last_store())
+        return if_(self.full("bool", 2), body)
+
+    def last_store(self):
+        return assign(index(name(self.left), *self.left.get("own")(self)), self.full(self.left.type.elem, 2))
 
     def helper_call(self):
         """A function with barriers of its own."""
@@ -504,6 +514,8 @@ def cooperating(r, options, program, kernel_name, palette):
     body += g.last_stores(outputs)
     for v, _ in g.phased:
         body += copy_out(g, r, v)
+    if g.left:
+        body.append(g.last_store())
     return g.finish(kernel_name, body)
 
 
