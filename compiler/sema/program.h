@@ -3,6 +3,7 @@
 #define KJ_PROGRAM_H
 
 #include "kernel.h"
+#include "lang/run_kinds.h"
 #include "parse/ast.h"
 
 /* Of a function that a run block calls. */
@@ -35,6 +36,13 @@ typedef struct kj_record_decl {
     const kj_aggregate *of;
 } kj_record_decl;
 
+/* What a variable of the run block is before it runs, where that is certain; a param is so with any value. */
+typedef struct kj_run_name {
+    const struct kj_run_name *next;
+    const char *name;
+    kj_rkind kind;
+} kj_run_name;
+
 typedef struct kj_program {
     const kj_file *file; /* that was given: files[0] */
     kj_file *const *files;
@@ -47,7 +55,8 @@ typedef struct kj_program {
     int nkernels, nall;          /* its own, all */
     kj_const_array_info *filled; /* the const arrays that the host fills, at most KJ_MAX_FILLED */
     int nfilled;
-    const kj_item *run; /* NULL when there is none */
+    const kj_item *run;           /* NULL when there is none */
+    const kj_run_name *run_names; /* variables at its top, as far as they are known */
 } kj_program;
 
 /* Resolves the declarations of all files and checks every function and kernel body (generic ones with

@@ -136,6 +136,22 @@ static bool check_target(kj_run *r, const char *text, int nth)
     return ok;
 }
 
+static bool no_array(kj_run *r, const char *name, kj_rkind kind)
+{
+    return kj_run_fail(r, KJIT_INVALID, kj_run_nowhere, "'%s' is %s: only arrays are saved", name,
+                       kj_rkind_name(kind));
+}
+
+/* As far as that is certain before the run. */
+static bool may_be_array(kj_run *r, const char *option)
+{
+    for (const kj_run_name *n = r->program->run_names; n; n = n->next)
+        if (value_for(option, n->name) && n->kind != KJ_R_NONE && n->kind != KJ_R_ARRAY &&
+            n->kind != KJ_R_LAZY)
+            return no_array(r, n->name, n->kind);
+    return true;
+}
+
 /* Each option is name=something with a name the block has; a file is of a kind arrays go to. */
 static bool check_names(kj_run *r, const char *const *options, int n, bool params_only)
 {
@@ -154,7 +170,7 @@ static bool check_names(kj_run *r, const char *const *options, int n, bool param
         }
         if (!found)
             return unknown_name(r, options[i], (size_t)(equals - options[i]), params_only);
-        if (!params_only && !check_target(r, equals + 1, i))
+        if (!params_only && !(may_be_array(r, options[i]) && check_target(r, equals + 1, i)))
             return false;
     }
     return true;
@@ -416,8 +432,7 @@ static bool save_one(kj_run *r, const char *option)
             continue;
         kj_rvalue v = r->names[i].value;
         if (v.kind != KJ_R_ARRAY)
-            return kj_run_fail(r, KJIT_INVALID, kj_run_nowhere, "'%s' is %s: only arrays are saved",
-                               r->names[i].name, kj_run_kind_name(v));
+            return no_array(r, r->names[i].name, v.kind);
         target t;
         if (!take_target(r, path, &t))
             return false;

@@ -398,6 +398,23 @@ static void check_parameters(kj_sema *s, const kj_item *fn)
     }
 }
 
+/* For who asks for them before the run. */
+static void keep_kinds(kj_sema *s, kj_program *program)
+{
+    for (const kj_stmt *st = program->run->body; st; st = st->next) {
+        if (st->kind != KJ_S_LET && st->kind != KJ_S_PARAM)
+            continue;
+        for (const kj_name *name = st->u.let.names; name; name = name->next) {
+            const kj_symbol *sym = kj_scope_find(s->scope, name->name);
+            if (!sym || !sym->known)
+                continue;
+            kj_run_name *kept = KJ_NEW(program->arena, kj_run_name);
+            *kept = (kj_run_name){program->run_names, name->name, sym->known->kind};
+            program->run_names = kept;
+        }
+    }
+}
+
 static void check_body(kj_sema *s, const kj_item *item, kj_scope *outer)
 {
     s->scope = kj_scope_new(s->arena, outer);
@@ -421,6 +438,8 @@ void kj_sema_run(kj_sema *s)
                 continue;
             names = names ? names : run_scope(s);
             check_body(s, item, names);
+            if (item == s->program->run)
+                keep_kinds(s, s->made);
         }
     }
     s->in_run = s->in_run_function = false;
