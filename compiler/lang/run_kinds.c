@@ -54,6 +54,28 @@ static bool is_simple(const char *text)
     return true;
 }
 
+/* Nothing but names, numbers, dots and what stands in brackets. */
+static bool is_operand(const char *text)
+{
+    int depth = 0;
+    for (; *text; text++) {
+        depth += *text == '(' || *text == '[';
+        if (depth == 0 && !kj_is_word(*text) && *text != '.')
+            return false;
+        depth -= *text == ')' || *text == ']';
+    }
+    return true;
+}
+
+kj_quote kj_quoted(const kj_source *source, kj_span at, bool operand, const char *otherwise)
+{
+    char text[64];
+    const char *x = words(source, at, otherwise, text);
+    kj_quote q;
+    SAY(q.text, operand && !is_operand(x) ? "(%s)" : "%s", x);
+    return q;
+}
+
 void kj_say_no_bool(kj_saying *say, const char *what, kj_rkind kind, const kj_source *source,
                     kj_span at)
 {
@@ -115,7 +137,13 @@ void kj_say_argument(kj_saying *say, int wanted_ndim, kj_dtype wanted, const cha
     else if (wanted_ndim > 0 && kind == KJ_R_ARRAY && kj_is_vector(kj_aggregate_of(wanted)) &&
              type < KJ_NTYPES && ndim == wanted_ndim + 1) /* what a slice of vectors is */
         SAY(say->hint, "write %s.view(%s)", operand, wanted_name);
-    else if (wanted_ndim > 0 && kind == KJ_R_ARRAY && ndim >= 0 && ndim != wanted_ndim)
+    else if (wanted_ndim > 0 && kind == KJ_R_ARRAY && ndim >= 0 && ndim != wanted_ndim &&
+             wanted < KJ_NTYPES && type < KJ_NTYPES && wanted != KJ_VOID && type != KJ_VOID &&
+             type != wanted) {
+        char shaped[120];
+        SAY(shaped, "%s.%s", operand, wanted_ndim == 1 ? "ravel()" : "reshape(...)");
+        say_typed(say, wanted_name, shaped);
+    } else if (wanted_ndim > 0 && kind == KJ_R_ARRAY && ndim >= 0 && ndim != wanted_ndim)
         SAY(say->hint, "write %s.%s", operand, wanted_ndim == 1 ? "ravel()" : "reshape(...)");
     else if (wanted_ndim > 0 && kind == KJ_R_ARRAY && wanted < KJ_NTYPES && type < KJ_NTYPES)
         say_typed(say, wanted_name, x);

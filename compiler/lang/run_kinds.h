@@ -27,6 +27,13 @@ typedef enum kj_rkind {
 
 const char *kj_rkind_name(kj_rkind kind); /* "an int", "a string": for messages */
 
+/* The source there, for a sentence: if it is short and of one line, else `otherwise`. `operand`: in brackets where more
+ * than one stands there. */
+typedef struct kj_quote {
+    char text[80];
+} kj_quote;
+kj_quote kj_quoted(const kj_source *source, kj_span at, bool operand, const char *otherwise);
+
 typedef struct kj_saying {
     char text[256], hint[256]; /* hint: or "" */
 } kj_saying;

@@ -172,9 +172,13 @@ static void at_item(const kj_mistake *x)
     }
     if (kj_met(x, "let") || kj_met(x, "var") || kj_met(x, "param")) {
         kj_message *m = kj_expected(x, ITEMS);
+        const char *line = x->p->source->text + x->at.end;
+        bool called = memchr(line, '(', strcspn(line, "\r\n#")) != NULL;
         kj_mistake_hint(x, m,
                         kj_met(x, "param") ? "a param stands in the run block"
-                                           : "a file's constants are declared with 'const'");
+                        : called ? "what is computed stands in the run block: run { let a = ... }; "
+                                   "a file's constants are declared with 'const'"
+                                 : "a file's constants are declared with 'const'");
         return;
     }
     kj_message *m = kj_expected(x, ITEMS);
@@ -366,7 +370,9 @@ static void at_name(const kj_mistake *x)
     }
     kj_message *m = kj_expected(x, "a name");
     int before = x->p->prev;
-    if (kj_met(x, "(") && before == KJ_TK_FOR) {
+    if (kj_met(x, "(") && before == KJ_TK_FOR && kj_unwrap_names(x, m)) {
+        ;
+    } else if (kj_met(x, "(") && before == KJ_TK_FOR) {
         kj_mistake_hint(x, m, "loops are written: for i in range(n) { ... }");
         if (kj_is_shown(x->p->diag, m))
             kj_habit_for(x->p, m, x->at);
@@ -388,28 +394,6 @@ static void at_type(const kj_mistake *x)
     }
     if (kj_is_shown(x->p->diag, m) && !kj_habit_type(x->p, m, x->at) && kj_met(x, "in"))
         kj_leave_qualifier(x, m, x->at);
-}
-
-/* use blur, use lib/blur.knl */
-static bool wrong_use(const kj_mistake *x)
-{
-    const kj_parser *p = x->p;
-    bool named = p->prev == KJ_TK_NAME && p->before_prev == KJ_TK_USE;
-    if (!named && p->prev != KJ_TK_USE)
-        return false;
-    kj_span path = {named ? p->prev_span.begin : x->at.begin, x->at.end};
-    while (p->source->text[path.end] && !strchr(" \t\r\n;#", p->source->text[path.end]))
-        path.end++;
-    kj_message *m = kj_error(p->diag, named ? path : x->at, KJ_RULE_USE,
-                             "use takes a file's name in quotes, or std.NAME");
-    if (named && strcmp(kj_mistake_source(x->p, p->prev_span), "std") == 0)
-        kj_mistake_hint(x, m, "write use std.warp");
-    else if (named && path.end - path.begin < 100)
-        kj_hint(p->diag, m, "write use \"%s%s\"", kj_mistake_source(x->p, path),
-                kj_met(x, "end of line") ? ".knl" : "");
-    else
-        kj_mistake_hint(x, m, "write use \"blur.knl\"");
-    return true;
 }
 
 /* A bracket was open when a token came that shows it should have been closed. */
@@ -460,7 +444,7 @@ static void report(const kj_mistake *x)
 {
     if (type_in_braces(x))
         return;
-    if (unclosed_bracket(x) || wrong_use(x) || kj_closes_nothing(x))
+    if (unclosed_bracket(x) || kj_wrong_use(x) || kj_closes_nothing(x))
         return;
     if (kj_met(x, ":") && kj_wants(x, "{"))
         kj_at_colon(x);

@@ -442,3 +442,52 @@ bool kj_hint_c_item(const kj_mistake *x, kj_message *m)
     }
     return *next == '(' || *next == '=';
 }
+
+/* use std::sort, std/sort */
+static void hint_library(const kj_mistake *x, kj_message *m, kj_span path)
+{
+    const char *name = x->p->source->text + path.begin + strlen("std");
+    name += strspn(name, ":/.");
+    size_t n = 0;
+    while (kj_is_word(name[n]))
+        n++;
+    if (n == 0 || n > 40 ||
+        kj_type_named(kj_arena_printf(x->p->arena, "%.*s", (int)n, name)) != KJ_VOID)
+        kj_mistake_hint(x, m, "write use std.warp");
+    else
+        kj_write(x->p->diag, m, path, "std.%.*s", (int)n, name);
+}
+
+bool kj_wrong_use(const kj_mistake *x)
+{
+    const kj_parser *p = x->p;
+    bool named = p->prev == KJ_TK_NAME && p->before_prev == KJ_TK_USE;
+    if (!named && p->prev != KJ_TK_USE)
+        return false;
+    kj_span path = {named ? p->prev_span.begin : x->at.begin, x->at.end};
+    while (p->source->text[path.end] && !strchr(" \t\r\n;#", p->source->text[path.end]))
+        path.end++;
+    kj_message *m = kj_error(p->diag, named ? path : x->at, KJ_RULE_USE,
+                             "use takes a file's name in quotes, or std.NAME");
+    if (named && strcmp(kj_mistake_source(x->p, p->prev_span), "std") == 0)
+        hint_library(x, m, path);
+    else if (named && path.end - path.begin < 100)
+        kj_hint(p->diag, m, "write use \"%s%s\"", kj_mistake_source(x->p, path),
+                kj_met(x, "end of line") ? ".knl" : "");
+    else
+        kj_mistake_hint(x, m, "write use \"blur.knl\"");
+    return true;
+}
+
+bool kj_unwrap_names(const kj_mistake *x, kj_message *m)
+{
+    const char *text = x->p->source->text, *open = text + x->at.begin, *at = open + 1;
+    while (kj_is_word(*at) || *at == ' ' || *at == ',')
+        at++;
+    size_t n = (size_t)(at - open);
+    if (*at != ')' || strncmp(at + 1, " in ", 4) != 0 || n > 60 || !memchr(open, ',', n))
+        return false;
+    kj_write(x->p->diag, m, (kj_span){x->at.begin, x->at.begin + (uint32_t)n + 1}, "%.*s",
+             (int)n - 1, open + 1);
+    return true;
+}

@@ -274,10 +274,14 @@ static bool call_extreme(kj_run *r, const kj_expr *e, kj_builtin id, kj_rvalue *
     kj_rvalue self;
     if (!kj_run_eval_lazily(r, e->u.call.args, &self))
         return false;
-    if (!kj_is_array(self))
-        return kj_run_fail(r, KJIT_TYPE, e->u.call.args->span,
-                           "%s of one value works on arrays, not on %s", kj_builtins[id].name,
-                           kj_run_kind_name(self));
+    if (!kj_is_array(self)) {
+        kj_span at = e->u.call.args->span;
+        kj_run_fail(r, KJIT_TYPE, at, "%s of one value works on arrays, not on %s",
+                    kj_builtins[id].name, kj_run_kind_name(self));
+        return self.kind == KJ_R_LIST || self.kind == KJ_R_TUPLE
+                   ? kj_run_hint(r, "write array(%s)", kj_quoted(r->source, at, false, "...").text)
+                   : false;
+    }
     call.u.call.args = e->u.call.args->next;
     bool ok = call_builtin(r, &call, id == KJ_BI_MIN ? KJ_RUN_M_MIN : KJ_RUN_M_MAX, self, out);
     kj_run_drop(&self);

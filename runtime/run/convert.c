@@ -117,6 +117,9 @@ static bool check_array(kj_run *r, kj_span at, const kj_type_ref *type, const ch
                     m.wanted.data, m.got.data);
         if (m.converts)
             kj_run_hint(r, "%s(...) makes a copy of that type", type->name);
+        else if (v.kind == KJ_R_LIST || v.kind == KJ_R_TUPLE)
+            kj_run_hint(r, "write array(%s, %s)", kj_quoted(r->source, at, false, "...").text,
+                        type->name);
     }
     return kj_run_end_mismatch(r, at, &m);
 }

@@ -95,7 +95,7 @@ static bool evaluate_binary(kj_run *r, const kj_expr *e, kj_rvalue *out)
     if (!kj_run_eval_lazily(r, e->u.binary.lhs, &a) || !kj_run_eval_lazily(r, e->u.binary.rhs, &b))
         return false;
     if (!kj_run_binary(r, e->span, e->u.binary.op, a, b, out))
-        return false;
+        return kj_run_hint_power(r, e->u.binary.lhs->span, e->u.binary.rhs->span, false);
     out->literal = a.literal && b.literal;
     kj_run_drop(&a);
     kj_run_drop(&b);

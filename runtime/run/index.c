@@ -40,10 +40,11 @@ static bool hint_indices(kj_run *r, const kj_expr *e)
     enum { MOST = 24 };
     int n = (int)(e->span.end - e->span.begin);
     const char *text = n > MOST ? "a" : r->source->text + e->span.begin;
-    return kj_run_hint(r,
-                       "an index is of one element: for i in %.*s { ... } goes from one to the "
-                       "next, or a kernel",
-                       n > MOST ? 1 : n, text);
+    return kj_run_hint(
+        r,
+        "an index is of one element: for i in %.*s { ... } goes from one to the next; "
+        "many are gathered by a kernel: out[i] = a[indices[i]]",
+        n > MOST ? 1 : n, text);
 }
 
 static bool whole_number(kj_run *r, const kj_expr *e, const char *what, kj_rvalue *out)
@@ -261,8 +262,17 @@ static bool fill_view(kj_run *r, kj_rplace *p, kj_span at, kj_rvalue v)
 static bool copy_items(kj_run *r, kj_rplace *p, kj_span at, kj_rvalue items)
 {
     kj_rvalue made;
-    if (!kj_run_items_array(r, at, items, kjit_array_dtype(p->view.u.object->u.array), &made) ||
-        !copy_into(r, at, p->view, made))
+    const kjit_array *view = p->view.u.object->u.array;
+    if (!kj_run_items_array(r, at, items, kjit_array_dtype(view), &made))
+        return false;
+    const kjit_array *from = made.u.object->u.array;
+    char x[KJ_SHAPE_TEXT], y[KJ_SHAPE_TEXT];
+    if (from->ndim != view->ndim ||
+        memcmp(from->shape, view->shape, (size_t)view->ndim * sizeof *view->shape) != 0)
+        return kj_run_fail(r, KJIT_SHAPE, at, "the shape %s does not go into the shape %s",
+                           kj_shape_text(from->ndim, from->shape, x),
+                           kj_shape_text(view->ndim, view->shape, y));
+    if (!copy_into(r, at, p->view, made))
         return false;
     kj_run_drop(&made);
     return true;
@@ -441,8 +451,10 @@ bool kj_run_item(kj_run *r, kj_span at, kj_rvalue base, int64_t i, kj_rvalue *ou
         return ok;
     }
     default:
-        return kj_run_fail(r, KJIT_TYPE, at, "a for loop cannot go over %s",
-                           kj_run_kind_name(base));
+        kj_run_fail(r, KJIT_TYPE, at, "a for loop cannot go over %s", kj_run_kind_name(base));
+        return base.kind == KJ_R_INT
+                   ? kj_run_hint(r, "write range(%s)", kj_quoted(r->source, at, false, "...").text)
+                   : false;
     }
 }
 

@@ -13,6 +13,15 @@ static bool wrong_operands(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rval
     return false;
 }
 
+bool kj_run_hint_power(kj_run *r, kj_span a, kj_span b, bool assigns)
+{
+    if (!r->powers)
+        return false;
+    return kj_run_hint(r, assigns ? "write %s **= %s" : "write %s ** %s",
+                       kj_quoted(r->source, a, true, "a").text,
+                       kj_quoted(r->source, b, !assigns, "b").text);
+}
+
 bool kj_run_unary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue *out)
 {
     if (kj_is_array(a))

@@ -14,6 +14,8 @@ bool kj_run_eval(kj_run *r, const kj_expr *e, kj_rvalue *out);
 bool kj_run_eval_lazily(kj_run *r, const kj_expr *e, kj_rvalue *out);
 /* For operands from eval_lazily, the result may be KJ_R_LAZY too. */
 bool kj_run_binary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue b, kj_rvalue *out);
+/* Behind a failure of the first: ^ of floats is meant as a power. Returns false. */
+bool kj_run_hint_power(kj_run *r, kj_span a, kj_span b, bool assigns);
 bool kj_run_unary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue *out);
 /* The value as the declared type, in place. `what` names it in messages. */
 bool kj_run_convert(kj_run *r, kj_span at, const kj_type_ref *type, const char *what, kj_rvalue *v);

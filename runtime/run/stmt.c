@@ -2,6 +2,7 @@
  * they ended. */
 #include "run/run.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- Unpacking ---- */
@@ -140,6 +141,31 @@ static bool assign(kj_run *r, const kj_expr *target, kj_span value_at, kj_span w
     kj_run_drop(&base);
     kj_run_drop(&v);
     return true;
+}
+
+/* Refused for its type: what is written instead. Of an operator, what comes of it is converted, not its operand. */
+static bool hint_conversion(kj_run *r, const kj_stmt *s)
+{
+    const kj_expr *target = s->u.assign.targets, *value = s->u.assign.value;
+    if (s->u.assign.augmented && r->at.begin == s->span.begin)
+        kj_run_hint_power(r, target->span, value->span, true);
+    bool of_value = r->at.begin == value->span.begin && r->at.end == value->span.end;
+    if (!r->converts || !of_value || target->next || value->kind == KJ_E_LIST ||
+        value->kind == KJ_E_TUPLE)
+        return false;
+    kj_quote to = kj_quoted(r->source, target->span, false, "");
+    bool twice = to.text[0] && !strchr(to.text, '('); /* computed again, it is the same */
+    if (s->u.assign.augmented && !twice)
+        return false;
+    free(r->hint);
+    r->hint = NULL;
+    if (!s->u.assign.augmented)
+        return kj_run_hint(r, "write %s(%s)", r->converts,
+                           kj_quoted(r->source, value->span, false, "...").text);
+    r->at = s->span;
+    return kj_run_hint(r, "write %s = %s(%s %s %s)", to.text, r->converts, to.text,
+                       kj_ops[s->u.assign.op].spelling,
+                       kj_quoted(r->source, value->span, true, "...").text);
 }
 
 /* list += list */
@@ -360,7 +386,7 @@ static bool statement(kj_run *r, const kj_stmt *s)
     switch (s->kind) {
     case KJ_S_LET: return declare(r, s);
     case KJ_S_PARAM: return kj_run_param(r, s);
-    case KJ_S_ASSIGN: return assign_all(r, s);
+    case KJ_S_ASSIGN: return assign_all(r, s) || hint_conversion(r, s);
     case KJ_S_EXPR: return expression(r, s->u.expr);
     case KJ_S_IF: return if_statement(r, s);
     case KJ_S_FOR: return for_loop(r, s);

@@ -406,10 +406,19 @@ static void check_method(kj_sema *s, const kj_expr *e)
 
 static void check_swap(kj_sema *s, const kj_expr *e)
 {
-    for (const kj_expr *arg = e->u.call.args; arg; arg = arg->next)
-        if (arg->kind != KJ_E_NAME)
+    const kj_expr *a = e->u.call.args, *b = a ? a->next : NULL;
+    for (const kj_expr *arg = a; arg; arg = arg->next) {
+        if (arg->kind == KJ_E_NAME)
+            continue;
+        kj_message *m =
             kj_sema_error(s, arg->span, KJ_RULE_CALL,
                           "swap exchanges what two names stand for, and this is no name");
+        if (b && !b->next && b->kind == KJ_E_INDEX && a->kind == KJ_E_INDEX) {
+            const char *x = kj_source_text(s, a->span, "a"), *y = kj_source_text(s, b->span, "b");
+            kj_write(s->diag, m, e->span, "%s, %s = %s, %s", x, y, y, x);
+            return;
+        }
+    }
 }
 
 /* k.forall(n) without arguments, which launches nothing. */

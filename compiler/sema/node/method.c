@@ -258,7 +258,9 @@ void kj_hint_power(kj_sema *s, kj_message *m, kj_op op, kj_span a, kj_span b)
     kj_span sign = op == KJ_OP_XOR ? kj_between(s, a, b, "^") : (kj_span){1, 0};
     if (sign.end <= sign.begin)
         return;
-    kj_hint(s->diag, m, "a power is written %s ** %s", kj_operand_text(s, a, "..."),
-            kj_operand_text(s, b, "..."));
+    bool updates = s->diag->source->text[sign.end] == '='; /* x ^= 2 */
+    kj_hint(s->diag, m, updates ? "a power is written %s **= %s" : "a power is written %s ** %s",
+            kj_operand_text(s, a, "..."),
+            updates ? kj_source_text(s, b, "...") : kj_operand_text(s, b, "..."));
     kj_fix(s->diag, m, sign, "**");
 }

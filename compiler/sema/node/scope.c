@@ -398,6 +398,14 @@ kj_message *kj_undeclared_here(kj_sema *s, const char *name, kj_span span)
     return kj_sema_error(s, span, KJ_RULE_UNDECLARED, "'%s' is not declared", name);
 }
 
+/* const N = n: 'n' does not mean 'N'. */
+static bool is_being_declared(kj_sema *s, const char *near, kj_span span)
+{
+    const kj_symbol *sym = kj_scope_find(s->scope, near);
+    const kj_expr *value = sym && sym->kind == KJ_SYM_CONST ? sym->item->value : NULL;
+    return value && value->span.begin <= span.begin && span.end <= value->span.end;
+}
+
 void kj_undeclared(kj_sema *s, const char *name, kj_span span)
 {
     kj_message *m = kj_undeclared_here(s, name, span);
@@ -423,7 +431,7 @@ void kj_undeclared(kj_sema *s, const char *name, kj_span span)
                 name);
         return;
     }
-    if (own) {
+    if (own && !is_being_declared(s, own, span)) {
         kj_suggest(s, m, name, own, false);
         return;
     }
@@ -437,7 +445,7 @@ void kj_undeclared(kj_sema *s, const char *name, kj_span span)
         kj_hint_where(s, m, span);
     else if (!s->in_run && kj_run_builtin_named(name) >= 0)
         kj_hint(s->diag, m, "'%s' belongs to the run block", name);
-    else if (near)
+    else if (near && !is_being_declared(s, near, span))
         kj_suggest(s, m, name, near, is_predefined(s, near));
     else if (keyword)
         kj_did_you_mean(s->diag, m, keyword);

@@ -57,6 +57,8 @@ static void refuse_argument(kj_sema *s, const kj_operand *v, const char *name, c
                                   : letter == 'i' || letter == 'd' ? "integers"
                                                                    : "numbers",
                                   kj_describe(s, v));
+    if (v->kind == KJ_V_ARRAY)
+        kj_hint_element(s, m, v->u.array, kj_operand_text(s, v->span, "..."));
     kj_dtype own = number_type(v);
     if (own != KJ_VOID) {
         bool real = letter == 'f', wide = kj_types[own].bits > 32;

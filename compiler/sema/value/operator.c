@@ -7,11 +7,14 @@
 enum { MAX_POWER = 64 };
 
 /* What a view is of has indices that were left out. */
-static void hint_element(kj_sema *s, kj_message *m, const kj_tarray *a, const char *text)
+void kj_hint_element(kj_sema *s, kj_message *m, const kj_tarray *a, const char *text)
 {
     if (a->root && a->root->ndim > a->ndim)
         kj_hint(s->diag, m, "a kernel works on elements, and one of '%s' has %d indices",
                 a->root->name, a->root->ndim);
+    else if (a->ndim == 1 && text[strlen(text) - 1] == ']' && strchr(text, ':'))
+        kj_hint(s->diag, m,
+                "a kernel works on elements: for v in %s { ... } has one after the other", text);
     else
         kj_hint(s->diag, m, "a kernel works on elements: %s[%s]", text,
                 a->ndim == 1 ? "i" : "i, ...");
@@ -21,6 +24,25 @@ static bool ends_with(const char *text, const char *end)
 {
     size_t n = strlen(text), len = strlen(end);
     return n > len && strcmp(text + n - len, end) == 0;
+}
+
+/* n > 0 == true is a chain, n > 0 and 0 == true: the comparison alone is meant. */
+static bool write_truth(kj_sema *s, kj_message *m)
+{
+    const kj_expr *e = s->compares;
+    if (!e || e->kind != KJ_E_CHAIN || e->u.chain.nops != 2)
+        return false;
+    const kj_expr *first = e->u.chain.operands, *second = first->next, *third = second->next;
+    bool ends = third->kind == KJ_E_BOOL;
+    const kj_expr *truth = ends ? third : first;
+    kj_op op = e->u.chain.ops[ends];
+    if (truth->kind != KJ_E_BOOL || (op != KJ_OP_EQ && op != KJ_OP_NE))
+        return false;
+    kj_span of = ends ? (kj_span){first->span.begin, second->span.end}
+                      : (kj_span){second->span.begin, third->span.end};
+    bool same = (op == KJ_OP_EQ) == (truth->u.integer != 0);
+    kj_write(s->diag, m, e->span, same ? "%s" : "not (%s)", kj_source_text(s, of, "..."));
+    return true;
 }
 
 bool kj_no_number(kj_sema *s, const kj_operand *v, const char *what)
@@ -35,12 +57,14 @@ bool kj_no_number(kj_sema *s, const kj_operand *v, const char *what)
     const char *bindings = s->frame ? s->frame->bindings : NULL;
     if (bindings && strstr(bindings, "= bool"))
         kj_hint(s->diag, m, "without a bound a type may be bool: write <T: number>");
+    else if (write_truth(s, m))
+        return true;
     else if (v->kind == KJ_V_SCALAR)
         kj_hint(s->diag, m, "write i32(%s) for 0 or 1", text);
     else if (v->kind == KJ_V_TUPLE && ends_with(text, ".shape"))
         kj_write(s->diag, m, v->span, "%s[0]", text);
     else if (v->kind == KJ_V_ARRAY)
-        hint_element(s, m, v->u.array, kj_operand_text(s, v->span, "..."));
+        kj_hint_element(s, m, v->u.array, kj_operand_text(s, v->span, "..."));
     if (v->kind == KJ_V_SCALAR && !(bindings && strstr(bindings, "= bool")))
         kj_fix(s->diag, m, v->span, "i32(%s)", kj_source_text(s, v->span, "..."));
     return true;
@@ -308,6 +332,14 @@ static kj_operand power(kj_sema *s, kj_operand *v, kj_span span)
             kj_sema_error(s, span, KJ_RULE_INTEGER_POWER,
                           "'**' on integers needs a constant exponent from 0 to %d", MAX_POWER);
         const char *type = kj_type_name(kj_is_float(s->meant) ? s->meant : KJ_F64);
+        kj_span sign = kj_between(s, v[0].span, v[1].span, "**");
+        const char *target = kj_source_text(s, v[0].span, "...");
+        if (sign.end > sign.begin && s->diag->source->text[sign.end] == '=' &&
+            !strchr(target, '(')) {
+            kj_write(s->diag, m, span, "%s = %s(%s(%s) ** %s)", target, kj_type_name(args[0]->type),
+                     kj_type_name(KJ_F64), target, kj_operand_text(s, v[1].span, "..."));
+            return kj_no_value(span);
+        }
         kj_hint(s->diag, m, "write %s(%s) ** %s, or a shift for powers of two", type,
                 kj_source_text(s, v[0].span, "..."), kj_operand_text(s, v[1].span, "..."));
         if (kj_is_float(s->meant))

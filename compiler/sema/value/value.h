@@ -40,6 +40,8 @@ kj_dtype kj_wider_default(kj_dtype a, kj_dtype b);
 /* Brings scalars and literals to one type (want, when all are literals and it is not KJ_VOID);
  * false after an error. */
 bool kj_unify(kj_sema *s, kj_operand *v, int n, kj_dtype want, kj_span span, const char *what);
+/* An array stands, as `text`, where a number does. */
+void kj_hint_element(kj_sema *s, kj_message *m, const kj_tarray *a, const char *text);
 bool kj_no_number(kj_sema *s, const kj_operand *v,
                   const char *what); /* reports what is neither scalar nor literal */
 

@@ -312,6 +312,7 @@ static bool store_typed(kj_run *r, kj_span at, kj_span whole, kjit_array *target
     if (!kj_converts(from, to)) {
         kj_run_fail(r, KJIT_TYPE, at, "an element of the array is %s, not %s", kj_type_name(to),
                     kj_type_name(from));
+        r->converts = kj_type_name(to);
         return kj_run_hint(r, "convert the value: %s(...)", kj_type_name(to));
     }
     if (!reads_elsewhere(v, target))

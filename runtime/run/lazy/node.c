@@ -445,8 +445,10 @@ static bool binary(kj_run *r, kj_span at, kj_op op, const kj_rvalue *v, kj_rvalu
             return power(r, at, v, out);
         if (!kj_lazy_unify(r, at, what, v, 2, &type))
             return false;
-        if (class == KJ_OPS_BITS && kj_is_float(type))
+        if (class == KJ_OPS_BITS && kj_is_float(type)) {
+            r->powers = op == KJ_OP_XOR;
             return kj_lazy_wrong_kind(r, at, what, "integers and bools", v[is_real(v[1])]);
+        }
         if (op == KJ_OP_DIV && !kj_is_float(type) && !complex)
             return no_division(r, at);
     }

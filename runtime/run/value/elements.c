@@ -104,10 +104,12 @@ bool kj_run_pack(kj_run *r, kj_span at, kjit_dtype dtype, kj_rvalue v,
     if (v.kind == KJ_R_FLOAT && !kj_is_float(to)) {
         kj_run_fail(r, KJIT_TYPE, at, "the float %s does not go into an array of %s",
                     kj_run_short(v).text, name);
+        r->converts = name;
         return kj_run_hint(r, "convert it: %s(x)", name);
     }
     if (v.kind == KJ_R_BOOL && dtype != KJIT_BOOL) {
         kj_run_fail(r, KJIT_TYPE, at, "a bool is not an element of type %s", name);
+        r->converts = name;
         return kj_run_hint(r, "convert it: %s(x)", name);
     }
     kj_value value = kj_run_to_value(v);

@@ -152,6 +152,8 @@ typedef struct kj_run {
     /* the failure */
     kjit_status status;
     kj_span at;
+    const char *converts; /* the type that what was to be assigned is to be converted to; or NULL */
+    bool powers;          /* ^ of floats, which is meant as a power */
     char *message, *hint, *json; /* the last: the message, where it came as diagnostics */
     kj_rcallers callers;
     bool launching;   /* a launch failed, not what came upon its failure later */
