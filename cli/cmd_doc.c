@@ -68,6 +68,12 @@ static bool show(const char *name, bool all)
             show_word(&w);
             found = true;
         }
+    kjit_check_info c;
+    for (int i = 0; all && kjit_check(i, &c); i++)
+        if (strcmp(name, c.name) == 0) {
+            printf("--check=%s\n    %s\n    of: check\n", c.name, c.what);
+            found = true;
+        }
     return found;
 }
 

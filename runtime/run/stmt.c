@@ -306,6 +306,9 @@ static bool for_loop(kj_run *r, const kj_stmt *s)
         bool ok = go_on(r, at) && bind_names(r, at, s->u.for_.names, item, true) &&
                   block(r, s->u.for_.body);
         kj_run_leave(r, names);
+        if (!ok && over.kind == KJ_R_ARRAY && s->u.for_.names->next && r->at.begin == at.begin &&
+            r->at.end == at.end)
+            kj_run_hint(r, "write enumerate(%s)", kj_quoted(r->source, at, false, "...").text);
         if (!ok)
             return false;
         if (loop_ends(r))
