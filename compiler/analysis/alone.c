@@ -195,12 +195,13 @@ static int count_columns(search *f, const kj_tarray *a, kj_texpr *const *index)
     return f->rows->kernel && kj_step_of_place(f->rows, a, index) == KJ_STEP_ONE ? rows : 1;
 }
 
+/* Of columns each lane has a load or a store for all rows, and its share of their transposition. */
 static cost cost_apart(search *f, const kj_tarray *a, kj_texpr *const *index, bool stores)
 {
     cost c = costs[stores ? SCATTER : GATHER];
     int columns = count_columns(f, a, index);
     if (columns > 1)
-        c.gang = 0.1 + 1.0 / columns;
+        c.gang = 1.0 / columns + 0.1;
     return c;
 }
 

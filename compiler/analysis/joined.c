@@ -9,53 +9,27 @@
  * checked are left alone: what is told of them names their line. */
 #include "analysis/regions.h"
 
-enum {
-    CHEAP = 12 /* operations that take less than a branch */,
-    LONGEST = 8 /* of chains */,
-    DEEPEST = 16
-};
+enum { LONGEST = 8 /* chain of choices */, DEEPEST = 16 /* rests within each other */ };
 
 typedef struct joining {
     kj_arena *arena;
     kj_tkernel *kernel;
-    int depth; /* of rests that are ways */
+    int depth; /* of rests */
 } joining;
 
 /* ---- Are they one place? ---- */
 
-/* The same expression of numbers that each way has behind all else that it does: neither loads nor calls. */
-static bool are_same(const kj_texpr *a, const kj_texpr *b)
-{
-    if (a->kind != b->kind || a->type != b->type || a->checked || b->checked)
-        return false;
-    switch (a->kind) {
-    case KJ_TE_CONST: return a->u.value.u == b->u.value.u && kj_is_int(a->type);
-    case KJ_TE_VAR: return a->u.var == b->u.var;
-    case KJ_TE_DIM:
-        return a->u.dim.array == b->u.dim.array && a->u.dim.axis == b->u.dim.axis &&
-               a->u.dim.stride == b->u.dim.stride;
-    case KJ_TE_INDEX:
-        return a->u.index.which == b->u.index.which && a->u.index.axis == b->u.index.axis;
-    case KJ_TE_UNARY:
-        return a->u.unary.op == b->u.unary.op && are_same(a->u.unary.arg, b->u.unary.arg);
-    case KJ_TE_CONVERT: return are_same(a->u.unary.arg, b->u.unary.arg);
-    case KJ_TE_BINARY:
-        return a->u.binary.op == b->u.binary.op && are_same(a->u.binary.lhs, b->u.binary.lhs) &&
-               are_same(a->u.binary.rhs, b->u.binary.rhs);
-    default: return false;
-    }
-}
-
+/* By numbers that each way has behind all else that it does. */
 static bool are_one_place(const kj_tstmt *a, const kj_tstmt *b)
 {
     const kj_tarray *x = a->u.store.array, *y = b->u.store.array;
     if (x->root != y->root || x->elem != y->elem || x->ndim != y->ndim || x->bytes || y->bytes ||
         x->whole || y->whole || x->checks || y->checks || kj_is_fetched_again(x) ||
-        !x->offset != !y->offset || (x->offset && !are_same(x->offset, y->offset)))
+        !x->offset != !y->offset || (x->offset && !kj_is_same_number(x->offset, y->offset)))
         return false;
     for (int i = 0; i < x->ndim; i++)
-        if (!are_same(x->stride[i], y->stride[i]) ||
-            !are_same(a->u.store.index[i], b->u.store.index[i]))
+        if (!kj_is_same_number(x->stride[i], y->stride[i]) ||
+            !kj_is_same_number(a->u.store.index[i], b->u.store.index[i]))
             return false;
     return true;
 }
@@ -75,18 +49,12 @@ static kj_tstmt **last_of(kj_tstmt **list)
     return list;
 }
 
-static bool is_cheap_part(const kj_texpr *e)
-{
-    int budget = CHEAP;
-    return kj_is_harmless(e, &budget);
-}
-
-/* Or a chain of choices, each of which is. */
+/* Harmless, or a chain of choices, each of which is. */
 static bool is_cheap(const kj_texpr *e)
 {
-    for (int depth = 0; !is_cheap_part(e); depth++) {
-        if (e->kind != KJ_TE_SELECT || depth == LONGEST || !is_cheap_part(e->u.select.yes) ||
-            !is_cheap_part(e->u.select.test))
+    for (int depth = 0; !kj_is_harmless(e); depth++) {
+        if (e->kind != KJ_TE_SELECT || depth == LONGEST || !kj_is_harmless(e->u.select.yes) ||
+            !kj_is_harmless(e->u.select.test))
             return false;
         e = e->u.select.no;
     }
@@ -223,13 +191,11 @@ static void join_stmt(joining *j, kj_tstmt *s, const kj_tblock *ends)
     }
 }
 
-static bool is_left(const kj_tstmt *s, const kj_tblock *block)
+static bool is_left(kj_tstmt *s, const kj_tblock *block)
 {
     if (s->kind != KJ_TS_IF || s->u.if_.no || !s->next || !block)
         return false;
-    const kj_tstmt *last = s->u.if_.yes;
-    while (last && last->next)
-        last = last->next;
+    const kj_tstmt *last = *last_of(&s->u.if_.yes);
     return last && last->kind == KJ_TS_LEAVE && last->u.leave == block;
 }
 

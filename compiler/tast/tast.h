@@ -173,8 +173,11 @@ typedef struct kj_turns {
 } kj_turns;
 /* Those of a `for`, where they are known: none with a step of 0. */
 bool kj_known_turns(const kj_tstmt *s, kj_turns *out);
-/* May it be computed for threads that would not reach it, by at most so many operations? Then no branch is worth its price. */
-bool kj_is_harmless(const kj_texpr *e, int *budget);
+/* May it be computed for threads that would not reach it, by so few operations that no branch is worth its price? */
+bool kj_is_harmless(const kj_texpr *e);
+/* The same number, of what is at hand: constants, variables, extents, threads' indices, and operators on these. What is
+ * made of anything else is not the same as itself. */
+bool kj_is_same_number(const kj_texpr *a, const kj_texpr *b);
 /* Has it checks, or statements of its own? */
 bool kj_may_fail(const kj_texpr *e);
 /* Goes through the statements [s, end), whatever is within them, in the order of evaluation: calls

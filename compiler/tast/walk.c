@@ -104,7 +104,7 @@ bool kj_known_turns(const kj_tstmt *s, kj_turns *out)
     return true;
 }
 
-bool kj_is_harmless(const kj_texpr *e, int *budget)
+static bool is_harmless(const kj_texpr *e, int *budget)
 {
     if (--*budget < 0 || e->checked)
         return false;
@@ -116,23 +116,52 @@ bool kj_is_harmless(const kj_texpr *e, int *budget)
     case KJ_TE_INDEX: return true;
     case KJ_TE_UNARY:
     case KJ_TE_CONVERT:
-    case KJ_TE_BITS: return kj_is_harmless(e->u.unary.arg, budget);
+    case KJ_TE_BITS: return is_harmless(e->u.unary.arg, budget);
     case KJ_TE_BINARY:
-        return kj_is_harmless(e->u.binary.lhs, budget) && kj_is_harmless(e->u.binary.rhs, budget);
+        return is_harmless(e->u.binary.lhs, budget) && is_harmless(e->u.binary.rhs, budget);
     case KJ_TE_LOGIC:
-        return kj_is_harmless(e->u.logic.lhs, budget) && kj_is_harmless(e->u.logic.rhs, budget);
+        return is_harmless(e->u.logic.lhs, budget) && is_harmless(e->u.logic.rhs, budget);
     case KJ_TE_SELECT:
-        return kj_is_harmless(e->u.select.test, budget) &&
-               kj_is_harmless(e->u.select.yes, budget) && kj_is_harmless(e->u.select.no, budget);
+        return is_harmless(e->u.select.test, budget) && is_harmless(e->u.select.yes, budget) &&
+               is_harmless(e->u.select.no, budget);
     case KJ_TE_FMA:
-        return kj_is_harmless(e->u.fma.a, budget) && kj_is_harmless(e->u.fma.b, budget) &&
-               kj_is_harmless(e->u.fma.c, budget);
+        return is_harmless(e->u.fma.a, budget) && is_harmless(e->u.fma.b, budget) &&
+               is_harmless(e->u.fma.c, budget);
     case KJ_TE_CALL:
         for (int i = 0; i < e->u.call.nargs; i++)
-            if (!kj_is_harmless(e->u.call.args[i], budget))
+            if (!is_harmless(e->u.call.args[i], budget))
                 return false;
         return kj_builtins[e->u.call.id].how == KJ_HOW_LLVM ||
                kj_builtins[e->u.call.id].how == KJ_HOW_CODE;
+    default: return false;
+    }
+}
+
+bool kj_is_harmless(const kj_texpr *e)
+{
+    int budget = 12;
+    return is_harmless(e, &budget);
+}
+
+bool kj_is_same_number(const kj_texpr *a, const kj_texpr *b)
+{
+    if (a->kind != b->kind || a->type != b->type || a->checked || b->checked)
+        return false;
+    switch (a->kind) {
+    case KJ_TE_CONST: return a->u.value.u == b->u.value.u;
+    case KJ_TE_VAR: return a->u.var == b->u.var;
+    case KJ_TE_DIM:
+        return a->u.dim.array == b->u.dim.array && a->u.dim.axis == b->u.dim.axis &&
+               a->u.dim.stride == b->u.dim.stride;
+    case KJ_TE_INDEX:
+        return a->u.index.which == b->u.index.which && a->u.index.axis == b->u.index.axis;
+    case KJ_TE_UNARY:
+        return a->u.unary.op == b->u.unary.op && kj_is_same_number(a->u.unary.arg, b->u.unary.arg);
+    case KJ_TE_CONVERT: return kj_is_same_number(a->u.unary.arg, b->u.unary.arg);
+    case KJ_TE_BINARY:
+        return a->u.binary.op == b->u.binary.op &&
+               kj_is_same_number(a->u.binary.lhs, b->u.binary.lhs) &&
+               kj_is_same_number(a->u.binary.rhs, b->u.binary.rhs);
     default: return false;
     }
 }

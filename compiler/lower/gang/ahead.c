@@ -163,23 +163,6 @@ static LLVMValueRef slope_of_access(kj_lower *lo, const kj_tarray *a, kj_texpr *
     return a->offset ? slope(lo, a->offset) : NULL;
 }
 
-static bool is_same(const kj_texpr *a, const kj_texpr *b)
-{
-    if (a == b)
-        return true;
-    if (a->kind != b->kind || a->type != b->type)
-        return false;
-    switch (a->kind) {
-    case KJ_TE_VAR: return a->u.var == b->u.var;
-    case KJ_TE_CONST: return a->u.value.u == b->u.value.u;
-    case KJ_TE_CONVERT: return is_same(a->u.unary.arg, b->u.unary.arg);
-    case KJ_TE_BINARY:
-        return a->u.binary.op == b->u.binary.op && is_same(a->u.binary.lhs, b->u.binary.lhs) &&
-               is_same(a->u.binary.rhs, b->u.binary.rhs);
-    default: return false;
-    }
-}
-
 /* An access at the place of one before. */
 static bool is_seen(kj_ahead *ahead, const kj_tarray *a, kj_texpr *const *index)
 {
@@ -187,7 +170,8 @@ static bool is_seen(kj_ahead *ahead, const kj_tarray *a, kj_texpr *const *index)
         const kj_tarray *before = ahead->seen[i].array;
         bool same = before->root == a->root && before->ndim == a->ndim;
         for (int k = 0; k < a->ndim && same; k++)
-            same = is_same(ahead->seen[i].index[k], index[k]);
+            same = ahead->seen[i].index[k] == index[k] ||
+                   kj_is_same_number(ahead->seen[i].index[k], index[k]);
         if (same)
             return true;
     }

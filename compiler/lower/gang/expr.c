@@ -125,8 +125,7 @@ static const kj_texpr *behind_parts(const kj_texpr *e)
 
 static bool harmless(const kj_texpr *e)
 {
-    int budget = 12;
-    return kj_is_harmless(behind_parts(e), &budget);
+    return kj_is_harmless(behind_parts(e));
 }
 
 /* Evaluates `e` into `out` for the threads of m for which `test` holds, behind a branch that skips

@@ -16,31 +16,14 @@ struct kj_waiting {
 
 /* ---- The same element ---- */
 
-/* Of what is made of numbers at hand. */
-static bool is_same(const kj_texpr *a, const kj_texpr *b)
-{
-    if (a->kind != b->kind || a->type != b->type)
-        return false;
-    switch (a->kind) {
-    case KJ_TE_CONST: return a->u.value.i == b->u.value.i;
-    case KJ_TE_VAR: return a->u.var == b->u.var;
-    case KJ_TE_INDEX:
-        return a->u.index.which == b->u.index.which && a->u.index.axis == b->u.index.axis;
-    case KJ_TE_CONVERT: return is_same(a->u.unary.arg, b->u.unary.arg);
-    case KJ_TE_BINARY:
-        return a->u.binary.op == b->u.binary.op && is_same(a->u.binary.lhs, b->u.binary.lhs) &&
-               is_same(a->u.binary.rhs, b->u.binary.rhs);
-    default: return false;
-    }
-}
-
 static bool is_same_element(const kj_waiting *p, const kj_tarray *a, kj_texpr *const *index)
 {
     const kj_tarray *b = p->array;
-    bool same = a->root == b->root && a->ndim == b->ndim &&
-                (a->offset && b->offset ? is_same(a->offset, b->offset) : a->offset == b->offset);
+    bool same =
+        a->root == b->root && a->ndim == b->ndim &&
+        (a->offset && b->offset ? kj_is_same_number(a->offset, b->offset) : a->offset == b->offset);
     for (int i = 0; i < a->ndim - 1 && same; i++)
-        same = a->stride[i] == b->stride[i] && is_same(index[i], p->index[i]);
+        same = a->stride[i] == b->stride[i] && kj_is_same_number(index[i], p->index[i]);
     return same;
 }
 
@@ -173,9 +156,9 @@ bool kj_parts_take(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, con
 {
     kj_waiting *p = lo->parts;
     bool may = at->group && !a->whole && !a->checks && !lo->watch &&
-               (!a->offset || is_same(a->offset, a->offset));
+               (!a->offset || kj_is_same_number(a->offset, a->offset));
     for (int i = 0; i < a->ndim - 1 && may; i++)
-        may = is_same(index[i], index[i]);
+        may = kj_is_same_number(index[i], index[i]);
     if (!may || (p && is_waiting(p, at->part))) { /* what follows is stored behind them */
         kj_parts_end(lo);
         p = NULL;

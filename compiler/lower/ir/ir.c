@@ -55,6 +55,26 @@ LLVMValueRef kj_joined(kj_lower *lo, LLVMValueRef a, LLVMValueRef b, int lanes)
     return kj_shuffled(lo, a, b, places, 2 * lanes);
 }
 
+/* In rounds, each of which brings halves of the vectors together. */
+void kj_transpose(kj_lower *lo, LLVMValueRef *v, int n, int lanes)
+{
+    enum { MOST = 16 };
+    int low[KJ_MAX_LANES], high[KJ_MAX_LANES];
+    for (int l = 0; l < lanes; l++) {
+        low[l] = l / n * n + l % n / 2 + l % 2 * lanes;
+        high[l] = low[l] + n / 2;
+    }
+    for (int round = 1; round < n; round *= 2) {
+        LLVMValueRef from[MOST];
+        for (int i = 0; i < n; i++)
+            from[i] = v[i];
+        for (int i = 0; i < n / 2; i++) {
+            v[2 * i] = kj_shuffled(lo, from[i], from[i + n / 2], low, lanes);
+            v[2 * i + 1] = kj_shuffled(lo, from[i], from[i + n / 2], high, lanes);
+        }
+    }
+}
+
 kj_bit_loop kj_bits_begin(kj_lower *lo, LLVMValueRef bits, bool maybe)
 {
     kj_bit_loop l = {.first = bits, .before = LLVMGetInsertBlock(lo->b)};

@@ -272,6 +272,9 @@ enum { KJ_ANY = -1 };
 LLVMValueRef kj_shuffled(kj_lower *lo, LLVMValueRef a, LLVMValueRef b, const int *places, int n);
 /* Two vectors of so many lanes as one. */
 LLVMValueRef kj_joined(kj_lower *lo, LLVMValueRef a, LLVMValueRef b, int lanes);
+/* Of n vectors, at most 16 and a power of two: in each n lanes in a row, exchanges lane i of vector k with lane k of
+ * vector i. */
+void kj_transpose(kj_lower *lo, LLVMValueRef *v, int n, int lanes);
 LLVMValueRef kj_lower_element(kj_lower *lo, kj_dtype type, LLVMValueRef base, LLVMValueRef index);
 kj_dtype kj_memory_type(kj_dtype t);       /* bools are bytes there */
 kj_dtype kj_unit_type(const kj_tarray *a); /* what elements consist of, integers for records */

@@ -64,26 +64,6 @@ static bool may_be_full(const kj_lower *lo, kj_mask m)
 
 /* ---- Transposition ---- */
 
-/* Of `rows` vectors: in every tile of so many lanes, exchanges lane i of row k with lane k of row i. In rounds, each of
- * which brings halves of the rows together. */
-static void transpose(kj_lower *lo, LLVMValueRef *v, int rows, int lanes)
-{
-    int low[KJ_MAX_LANES], high[KJ_MAX_LANES];
-    for (int l = 0; l < lanes; l++) {
-        low[l] = l / rows * rows + l % rows / 2 + l % 2 * lanes;
-        high[l] = low[l] + rows / 2;
-    }
-    for (int round = 1; round < rows; round *= 2) {
-        LLVMValueRef from[KJ_MAX_ROWS];
-        for (int r = 0; r < rows; r++)
-            from[r] = v[r];
-        for (int r = 0; r < rows / 2; r++) {
-            v[2 * r] = kj_shuffled(lo, from[r], from[r + rows / 2], low, lanes);
-            v[2 * r + 1] = kj_shuffled(lo, from[r], from[r + rows / 2], high, lanes);
-        }
-    }
-}
-
 static LLVMValueRef address(kj_lower *lo, const kj_access *a, kj_tile first, int lane)
 {
     LLVMValueRef index = LLVMBuildExtractElement(lo->b, first.v[0], kj_i64(lo, lane), "");
@@ -128,7 +108,7 @@ static void store_columns(kj_lower *lo, const kj_access *a, kj_tile v, int n)
     LLVMValueRef row[KJ_MAX_ROWS];
     for (int r = 0; r < rows; r++)
         row[r] = kj_tile_vector(lo, v, r, lanes);
-    transpose(lo, row, rows, lanes);
+    kj_transpose(lo, row, rows, lanes);
     for (int l = 0; l < n; l++) {
         int places[KJ_MAX_ROWS];
         for (int r = 0; r < rows; r++)
@@ -180,7 +160,7 @@ static void load_columns(kj_lower *lo, const kj_access *a, int n, kj_tile *out)
                 tiles[t] = kj_joined(lo, tiles[2 * t], tiles[2 * t + 1], width);
         out->v[r] = tiles[0];
     }
-    transpose(lo, out->v, rows, lanes);
+    kj_transpose(lo, out->v, rows, lanes);
 }
 
 bool kj_load_columns(kj_lower *lo, const kj_access *a, kj_mask m, kj_tile *out)

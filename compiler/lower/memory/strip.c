@@ -3,7 +3,7 @@
  * A lane's elements are loaded as they lie, as vectors, and put in the order of a gang: the first ones of all
  * lanes, then the second ones. That is a transposition, of tiles as wide as a vector register. Registers are made
  * of pieces of 16 bytes: first pieces of different rows are brought together (`regroup`), then the elements of
- * rows within pieces (`transpose`), by shuffles that every x86 has. The code is a function for each size of
+ * rows within pieces (`kj_transpose`), by shuffles that every x86 has. The code is a function for each size of
  * elements, which loops over tiles. */
 #include "lower/memory/memory.h"
 
@@ -99,27 +99,6 @@ static void ungroup(kj_lower *lo, LLVMValueRef *v, int rows, int b, int n)
         v[q] = pieces(lo, from[0], from[1], n, (const int[]){q, rows + q}, b);
 }
 
-/* Of vectors of whole pieces, n of n elements each: exchanges number i of vector k with number k of vector i, within
- * the pieces. In rounds, each of which brings the halves of the vectors together. */
-static void transpose(kj_lower *lo, LLVMValueRef *v, int n, int width)
-{
-    int low[MOST_PLACES], high[MOST_PLACES];
-    for (int i = 0; i < width; i++) {
-        int piece = i / n * n, from = i % n;
-        low[i] = piece + from / 2 + from % 2 * width;
-        high[i] = low[i] + n / 2;
-    }
-    for (int round = 1; round < n; round *= 2) {
-        LLVMValueRef from[MOST_ELEMENTS];
-        for (int i = 0; i < n; i++)
-            from[i] = v[i];
-        for (int i = 0; i < n / 2; i++) {
-            v[2 * i] = kj_shuffled(lo, from[i], from[i + n / 2], low, width);
-            v[2 * i + 1] = kj_shuffled(lo, from[i], from[i + n / 2], high, width);
-        }
-    }
-}
-
 /* ---- A tile ---- */
 
 /* Of the function: rows' addresses, how many bytes behind them the strip begins, where the gang's order is, and the
@@ -173,7 +152,7 @@ static void load_block(kj_lower *lo, const place *p, const shape *s, int piece)
             v[c][j] = rows[c];
     }
     for (int c = 0; c < s->block; c++) {
-        transpose(lo, v[c], s->elements, s->width);
+        kj_transpose(lo, v[c], s->elements, s->width);
         for (int i = 0; i < s->elements; i++) {
             int column = (piece + c) * s->elements + i;
             LLVMValueRef store = LLVMBuildStore(lo->b, v[c][i], turn_at(lo, p, s, column));
@@ -191,7 +170,7 @@ static void store_block(kj_lower *lo, const place *p, const shape *s, int piece)
             v[c][i] = LLVMBuildLoad2(lo->b, vector_of(lo, s, s->width), at, "");
             LLVMSetAlignment(v[c][i], (unsigned)(s->width * s->size));
         }
-        transpose(lo, v[c], s->elements, s->width);
+        kj_transpose(lo, v[c], s->elements, s->width);
     }
     for (int j = 0; j < s->elements; j++) {
         LLVMValueRef rows[MOST_PIECES] = {NULL};
