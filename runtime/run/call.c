@@ -256,6 +256,8 @@ static bool bind_arguments(kj_run *r, kj_rcall *c)
 static bool call_builtin(kj_run *r, const kj_expr *e, int id, kj_rvalue self, kj_rvalue *out)
 {
     kj_rcall c = {.id = (kj_run_id)id, .span = e->span, .args_expr = e->u.call.args, .self = self};
+    if (e->u.call.callee->kind == KJ_E_MEMBER)
+        c.self_span = e->u.call.callee->u.member.base->span;
     bool raw = id == KJ_RUN_SWAP || id == KJ_RUN_ASSERT;
     bool ok = (raw || bind_arguments(r, &c)) && functions[id](r, &c, out);
     for (int i = 0; ok && i < KJ_RUN_MAX_PARAMS; i++)
@@ -288,6 +290,16 @@ static bool call_extreme(kj_run *r, const kj_expr *e, kj_builtin id, kj_rvalue *
     return ok;
 }
 
+/* Behind a failure of the call: one of its arguments is to be converted. */
+static bool hint_argument(kj_run *r, const kj_expr *e)
+{
+    kj_span spans[KJ_RUN_MAX_PARAMS];
+    int n = 0;
+    for (const kj_expr *arg = e->u.call.args; arg && n < KJ_RUN_MAX_PARAMS; arg = arg->next)
+        spans[n++] = arg->span;
+    return kj_run_hint_operand(r, e->span, spans, n);
+}
+
 static bool call_math(kj_run *r, const kj_expr *e, kj_builtin id, kj_rvalue *out)
 {
     const kj_expr *first = e->u.call.args;
@@ -312,9 +324,11 @@ static bool call_math(kj_run *r, const kj_expr *e, kj_builtin id, kj_rvalue *out
     if (!arrays && id == KJ_BI_ROUND && n == 2)
         return kj_run_round(r, e->span, args, out);
     if (!arrays)
-        return kj_run_math(r, e->span, id, args, n, out); /* numbers only: nothing to drop */
+        return kj_run_math(r, e->span, id, args, n, out) /* numbers only: nothing to drop */
+               || hint_argument(r, e);
     bool ok = id == KJ_BI_ROUND && n == 2 ? kj_run_round(r, e->span, args, out)
                                           : kj_lazy_call(r, e->span, id, args, n, out);
+    ok = ok || hint_argument(r, e);
     for (int i = 0; i < n; i++)
         kj_run_drop(&args[i]);
     return ok;

@@ -95,19 +95,33 @@ static bool evaluate_binary(kj_run *r, const kj_expr *e, kj_rvalue *out)
     if (!kj_run_eval_lazily(r, e->u.binary.lhs, &a) || !kj_run_eval_lazily(r, e->u.binary.rhs, &b))
         return false;
     if (!kj_run_binary(r, e->span, e->u.binary.op, a, b, out))
-        return kj_run_hint_power(r, e->u.binary.lhs->span, e->u.binary.rhs->span, false);
+        return kj_run_hint_power(r, e->u.binary.lhs->span, e->u.binary.rhs->span, false) ||
+               kj_run_hint_operand(r, e->span,
+                                   (kj_span[]){e->u.binary.lhs->span, e->u.binary.rhs->span}, 2);
     out->literal = a.literal && b.literal;
     kj_run_drop(&a);
     kj_run_drop(&b);
     return true;
 }
 
+/* `not` of an array: for each element. */
+static bool hint_not(kj_run *r, const kj_expr *e, bool of_bools)
+{
+    kj_quote own = kj_quoted(r->source, e->u.unary.arg->span, true, "a");
+    r->at = e->span;
+    return kj_run_hint(r, of_bools ? "write ~%s" : "write %s == 0", own.text);
+}
+
 static bool evaluate_unary(kj_run *r, const kj_expr *e, kj_rvalue *out)
 {
     kj_rvalue a;
     kj_span at = e->u.unary.op == KJ_OP_NOT ? e->u.unary.arg->span : e->span;
-    if (!kj_run_eval_lazily(r, e->u.unary.arg, &a) || !kj_run_unary(r, at, e->u.unary.op, a, out))
+    if (!kj_run_eval_lazily(r, e->u.unary.arg, &a))
         return false;
+    if (!kj_run_unary(r, at, e->u.unary.op, a, out))
+        return e->u.unary.op == KJ_OP_NOT && kj_is_array(a)
+                   ? hint_not(r, e, kj_lazy_type(a) == KJ_BOOL)
+                   : kj_run_hint_operand(r, e->span, &e->u.unary.arg->span, 1);
     out->literal = a.literal;
     kj_run_drop(&a);
     return true;

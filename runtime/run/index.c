@@ -57,9 +57,7 @@ static bool whole_number(kj_run *r, const kj_expr *e, const char *what, kj_rvalu
             return kj_is_int(kj_lazy_type(*out)) ? hint_indices(r, e) : hint_mask(r, e);
         if (out->kind == KJ_R_LIST)
             return kj_run_hint(r, "one index or slice for each axis: array([a[0], a[2]]), a[::2]");
-        return out->kind == KJ_R_FLOAT
-                   ? kj_run_hint(r, "int(x) is a float's integer part; // divides to an int")
-                   : false;
+        return out->kind == KJ_R_FLOAT ? kj_run_hint_int(r, e->span) : false;
     }
     return true;
 }

@@ -2,6 +2,7 @@
  * arrays lazy/node.c's. */
 #include "run/run.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static bool wrong_operands(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue b)
@@ -20,6 +21,25 @@ bool kj_run_hint_power(kj_run *r, kj_span a, kj_span b, bool assigns)
     return kj_run_hint(r, assigns ? "write %s **= %s" : "write %s ** %s",
                        kj_quoted(r->source, a, true, "a").text,
                        kj_quoted(r->source, b, !assigns, "b").text);
+}
+
+bool kj_run_hint_operand(kj_run *r, kj_span whole, const kj_span *operands, int n)
+{
+    const char *function = r->wraps, *text = r->source->text;
+    kj_quote q = kj_quoted(r->source, whole, false, "");
+    if (!function || r->wrapped < 0 || r->wrapped >= n || !q.text[0] ||
+        r->at.begin != whole.begin || r->at.end != whole.end)
+        return false;
+    kj_span own = operands[r->wrapped];
+    int before = (int)(own.begin - whole.begin), len = (int)(own.end - own.begin);
+    bool bracketed = before > 0 && text[own.begin - 1] == '(' && text[own.end] == ')' &&
+                     !(before > 1 && kj_is_word(text[own.begin - 2]));
+    r->wraps = NULL;
+    free(r->hint);
+    r->hint = NULL;
+    return kj_run_hint(r, bracketed ? "%s%.*s%s%.*s%s" : "%s%.*s%s(%.*s)%s", r->wrap_lead,
+                       before - bracketed, text + whole.begin, function, len + 2 * bracketed,
+                       text + own.begin - bracketed, q.text + before + len + bracketed);
 }
 
 bool kj_run_unary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue *out)
@@ -187,6 +207,7 @@ bool kj_run_binary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue b, kj
     }
     wrong_operands(r, at, op, a, b);
     if (op == KJ_OP_ADD && (a.kind == KJ_R_STRING || b.kind == KJ_R_STRING))
-        return kj_run_hint(r, "str(x) makes a string of it");
+        return kj_run_wrap(r, "str", a.kind == KJ_R_STRING, "write ",
+                           "str(x) makes a string of it");
     return false;
 }

@@ -42,8 +42,11 @@ static bool reshaped(kj_run *r, const kj_rcall *c, kjit_status status, char orde
         return view_of(r, c, view, out);
     kj_run_check(r, status, c->span);
     bool moves = status == KJIT_SHAPE && strstr(kjit_last_error(r->ctx), "copy it");
-    return moves && kj_run_hint(r, order == 'C' ? "copy(a) is a copy in C order"
-                                                : "copy(a.T).T is a copy in F order");
+    kj_quote own = kj_quoted(r->source, c->self_span, order != 'C', "a");
+    return moves && kj_run_hint(r,
+                                order == 'C' ? "copy(%s) is a copy in C order"
+                                             : "copy(%s.T).T is a copy in F order",
+                                own.text);
 }
 
 /* The extents, each an argument or all in one tuple or list; -1 may stand for one. */
@@ -62,10 +65,13 @@ static bool extents(kj_run *r, const kj_rcall *c, int *ndim, int64_t shape[KJIT_
         if (items[i].kind == KJ_R_INT && items[i].dtype == KJIT_U64)
             return kj_run_fail(r, KJIT_SHAPE, c->span, "%s is no extent",
                                kj_run_short(items[i]).text);
-        if (items[i].kind != KJ_R_INT)
-            return kj_run_fail(r, KJIT_TYPE, c->span, "a shape has ints: %s is none",
-                               kj_run_is_number(items[i]) ? kj_run_short(items[i]).text
-                                                          : kj_run_kind_name(items[i]));
+        if (items[i].kind != KJ_R_INT) {
+            kj_span at = items == c->rest ? c->rest_exprs[i]->span : c->span;
+            kj_run_fail(r, KJIT_TYPE, at, "a shape has ints: %s is none",
+                        kj_run_is_number(items[i]) ? kj_run_short(items[i]).text
+                                                   : kj_run_kind_name(items[i]));
+            return items == c->rest && items[i].kind == KJ_R_FLOAT && kj_run_hint_int(r, at);
+        }
         shape[i] = items[i].u.i;
     }
     *ndim = (int)n;

@@ -143,12 +143,21 @@ static bool assign(kj_run *r, const kj_expr *target, kj_span value_at, kj_span w
     return true;
 }
 
+/* b += c, where one is to be converted: of what is assigned to, b = f(b) + c. */
+static bool hint_operand(kj_run *r, const kj_stmt *s)
+{
+    kj_span spans[] = {s->u.assign.targets->span, s->u.assign.value->span};
+    return r->wrapped == 1 && kj_run_hint_operand(r, s->span, spans, 2);
+}
+
 /* Refused for its type: what is written instead. Of an operator, what comes of it is converted, not its operand. */
 static bool hint_conversion(kj_run *r, const kj_stmt *s)
 {
     const kj_expr *target = s->u.assign.targets, *value = s->u.assign.value;
     if (s->u.assign.augmented && r->at.begin == s->span.begin)
         kj_run_hint_power(r, target->span, value->span, true);
+    if (s->u.assign.augmented)
+        hint_operand(r, s);
     bool of_value = r->at.begin == value->span.begin && r->at.end == value->span.end;
     if (!r->converts || !of_value || target->next || value->kind == KJ_E_LIST ||
         value->kind == KJ_E_TUPLE)
@@ -159,6 +168,8 @@ static bool hint_conversion(kj_run *r, const kj_stmt *s)
         return false;
     free(r->hint);
     r->hint = NULL;
+    if (strcmp(r->converts, "bool") == 0 && !s->u.assign.augmented)
+        return kj_run_hint(r, "write %s != 0", kj_quoted(r->source, value->span, true, "x").text);
     if (!s->u.assign.augmented)
         return kj_run_hint(r, "write %s(%s)", r->converts,
                            kj_quoted(r->source, value->span, false, "...").text);

@@ -56,9 +56,9 @@ static bool has_type(const kj_source *s, const kj_cuda_call *call, const kj_span
     return false;
 }
 
-/* One argument, converted if it has another type; literal: one may stand as it is. */
+/* One argument, converted if it has another type; literal: one may stand as it is; member: one of it is read. */
 static const char *argument(kj_sema *s, const kj_cuda_call *call, bool converts, kj_span text,
-                            const kj_operand *v, bool literal)
+                            const kj_operand *v, bool literal, bool member)
 {
     const char *own = kj_arena_printf(s->diag->arena, "%.*s", (int)(text.end - text.begin),
                                       s->diag->source->text + text.begin);
@@ -73,7 +73,7 @@ static const char *argument(kj_sema *s, const kj_cuda_call *call, bool converts,
     for (const char *at = own; *at; at++)
         plain &= kj_is_word(*at) || strchr(".[]", *at);
     bool bare = !kj_is_word(*call->words) || !strchr(call->words, '(');
-    return plain || !bare ? own : kj_arena_printf(s->diag->arena, "(%s)", own);
+    return plain || !(bare || member) ? own : kj_arena_printf(s->diag->arena, "(%s)", own);
 }
 
 /* `words` with the arguments in it. */
@@ -87,22 +87,11 @@ static const char *filled(kj_sema *s, const kj_cuda_call *call, const kj_span *t
             continue;
         int i = at[1] - '0';
         out = kj_arena_printf(s->diag->arena, "%s%.*s%s", out, (int)(at - from), from,
-                              argument(s, call, *at == '&', text[i], &v[i], literal));
+                              argument(s, call, *at == '&', text[i], &v[i], literal, at[2] == '.'));
         from = at + 2;
         at++;
     }
     return kj_arena_printf(s->diag->arena, "%s%s", out, from);
-}
-
-/* Does it stand by itself, so that an operator in it needs no brackets? */
-static bool stands_alone(const kj_source *s, kj_span call)
-{
-    uint32_t before = call.begin;
-    while (before > 0 && strchr(" \t", s->text[before - 1]))
-        before--;
-    bool begins = before > 0 && strchr("=(,[{:\n", s->text[before - 1]) &&
-                  !(before > 1 && strchr("=!<>", s->text[before - 2]));
-    return begins && strchr(",)]};#\r\n", s->text[call.end + strspn(s->text + call.end, " \t")]);
 }
 
 static const kj_cuda_call *called(kj_sema *s, const kj_expr *e, kj_span *text)
@@ -134,7 +123,7 @@ void kj_hint_call_of_cuda(kj_sema *s, kj_message *m, const kj_expr *e, const kj_
     call = kj_cuda_call_named(call->name, typed && kj_is_float(kj_type_of(v)));
     const char *own = filled(s, call, text, v);
     if (!(kj_is_word(*call->words) && strchr(call->words, '(')) &&
-        !stands_alone(s->diag->source, e->span))
+        !kj_stands_alone(s->diag->source, e->span))
         own = kj_arena_printf(s->diag->arena, "(%s)", own);
     if (strlen(own) < 80 && !strchr(own, '\n'))
         kj_hint(s->diag, m, "write %s", own);

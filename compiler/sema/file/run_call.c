@@ -218,6 +218,7 @@ static const struct {
     {"item", "write @[0]"},
     {"fill", "write @[:] = ..."},
     {"dot", "write a @ b"},
+    {"norm", "write sqrt((@ * @).sum())"},
     {"sync", "write @.synchronize()"},
     {"wait", "write @.synchronize()"},
     {"std", "write sqrt(((@ - @.mean()) ** 2).mean())"},
@@ -241,6 +242,30 @@ static void fix_elapsed(kj_sema *s, kj_message *m, const kj_expr *e)
                  given + 1);
 }
 
+/* a.copy(), a.fill(0), a.dot(b): the call is written otherwise. */
+static void fix_method(kj_sema *s, kj_message *m, const kj_expr *e, const char *hint)
+{
+    static const char begin[] = "write ";
+    const char *text = s->diag->source->text, *dots = strstr(hint, "...");
+    const char *base = kj_operand_text(s, e->u.member.base->span, "");
+    uint32_t open = e->span.end, close = open + 1 + (uint32_t)strcspn(text + open + 1, "(,=)\n");
+    kj_span whole = {e->span.begin, close + 1}, given = {open + 1, close};
+    bool dot = strcmp(e->u.member.name, "dot") == 0, takes = dots || dot;
+    if (text[open] != '(' || text[close] != ')' || (close > open + 1) != takes || !*base ||
+        strncmp(hint, begin, strlen(begin)) != 0)
+        return;
+    const char *argument = takes ? kj_operand_text(s, given, "") : "";
+    const char *own = kj_hint_of(s, hint + strlen(begin), e->u.member.base);
+    if (dot)
+        kj_write(s->diag, m, whole,
+                 kj_stands_alone(s->diag->source, whole) ? "%s @ %s" : "(%s @ %s)", base, argument);
+    else if (dots)
+        kj_write(s->diag, m, whole, "%.*s%s", (int)(strlen(own) - strlen(dots)), own,
+                 kj_source_text(s, given, "..."));
+    else
+        kj_write(s->diag, m, whole, "%s", own);
+}
+
 static void unknown_member(kj_sema *s, const kj_expr *e)
 {
     const char *name = e->u.member.name;
@@ -259,6 +284,8 @@ static void unknown_member(kj_sema *s, const kj_expr *e)
                                              : kj_hint_of(s, methods[i].hint, e->u.member.base));
             if (strcmp(name, "elapsed_time") == 0)
                 fix_elapsed(s, m, e);
+            else
+                fix_method(s, m, e, methods[i].hint);
             if (strstr(methods[i].hint, ".synchronize()"))
                 kj_fix(s->diag, m, e->u.member.name_span, "synchronize");
             return;
@@ -322,6 +349,8 @@ static void hint_member(kj_sema *s, kj_message *m, const char *name)
     };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (strcmp(name, words[i].theirs) == 0) {
+            if (strcmp(name, "dot") == 0 && kj_hint_call(s, m, words[i].hint + strlen("write ")))
+                return;
             kj_hint(s->diag, m, "%s", words[i].hint);
             if (strncmp(words[i].hint, "write ", strlen("write ")) == 0)
                 kj_fix_name(s, m, words[i].hint + strlen("write "));
@@ -371,9 +400,23 @@ void kj_sema_run_member(kj_sema *s, const kj_expr *e)
             kj_hint(s->diag, m,
                     "call it: .%s%s; a record's field of that name is read in kernels, p[i].%s",
                     name, call, name);
-        else
+        else if (memchr(call, '=', strcspn(call, ",")) || strcmp(call, "()") == 0) {
+            kj_hint(s->diag, m, "call it: .%s%s", name, call);
+            kj_fix(s->diag, m, (kj_span){e->span.end, e->span.end}, "()"); /* all can be left out */
+        } else
             kj_hint(s->diag, m, "call it: .%s%s", name, call);
     }
+}
+
+/* a.size(), a.shape(0) */
+static void fix_attribute(kj_sema *s, kj_message *m, const kj_expr *e)
+{
+    const kj_expr *callee = e->u.call.callee, *arg = e->u.call.args;
+    kj_span behind = {callee->span.end, e->span.end};
+    if (!arg)
+        kj_fix(s->diag, m, behind, "%s", "");
+    else if (!arg->next && !arg->keyword && strcmp(callee->u.member.name, "shape") == 0)
+        kj_fix(s->diag, m, behind, "[%s]", kj_source_text(s, arg->span, "..."));
 }
 
 static void check_method(kj_sema *s, const kj_expr *e)
@@ -399,6 +442,7 @@ static void check_method(kj_sema *s, const kj_expr *e)
         kj_message *m =
             kj_sema_error(s, e->span, KJ_RULE_CALL, "'%s' is no method", callee->u.member.name);
         kj_hint(s->diag, m, "write it without parentheses");
+        fix_attribute(s, m, e);
         return;
     }
     check_signature(s, e, name[0] == '.' ? name + 1 : name, kj_run_builtins[i].signature);

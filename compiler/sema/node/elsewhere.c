@@ -111,18 +111,155 @@ static bool hint_call(kj_sema *s, kj_message *m, const char *name)
     return true;
 }
 
+/* ---- A call, written with its own arguments ---- */
+
+enum { MOST_GIVEN = 4 };
+
+/* Behind the name is a call on one line: its arguments, none of them named, and its end; -1: there is none. */
+static int given(kj_sema *s, uint32_t open, kj_span *out, uint32_t *end)
+{
+    const char *text = s->diag->source->text;
+    uint32_t begin = open + 1, at = open;
+    int depth = 0, n = 0;
+    if (text[open] != '(')
+        return -1;
+    for (; text[at] && !strchr("\n\"#{", text[at]); at++) {
+        bool closes = text[at] == ')' || text[at] == ']', named = text[at] == '=' && depth == 1;
+        depth += (text[at] == '(' || text[at] == '[') - closes;
+        if (named && text[at + 1] != '=' && !strchr("=!<>", text[at - 1]))
+            return -1;
+        if (!(depth == 1 && text[at] == ',') && !(depth == 0 && closes))
+            continue;
+        while (begin < at && text[begin] == ' ')
+            begin++;
+        if (n == MOST_GIVEN || begin == at || strchr("&*", text[begin]))
+            return -1;
+        out[n++] = (kj_span){begin, at};
+        begin = at + 1;
+        *end = at + 1;
+        if (depth == 0)
+            return n;
+    }
+    return -1;
+}
+
+bool kj_stands_alone(const kj_source *s, kj_span call)
+{
+    uint32_t before = call.begin;
+    while (before > 0 && strchr(" \t", s->text[before - 1]))
+        before--;
+    bool begins = before > 0 && strchr("=(,[{:\n", s->text[before - 1]) &&
+                  !(before > 1 && strchr("=!<>", s->text[before - 2]));
+    return begins && strchr(",)]};#\r\n", s->text[call.end + strspn(s->text + call.end, " \t")]);
+}
+
+/* A letter that stands for an argument in a hint's code: no part of a word, no member, no function. */
+static bool is_letter(const char *code, size_t i)
+{
+    bool begins = i == 0 || (!kj_is_word(code[i - 1]) && code[i - 1] != '.');
+    return begins && code[i] >= 'a' && code[i] <= 'z' && !kj_is_word(code[i + 1]) &&
+           code[i + 1] != '(';
+}
+
+/* Nothing but a name, a call or a member, which needs no brackets. */
+static bool is_atom(const char *code, size_t n)
+{
+    int depth = 0;
+    for (size_t i = 0; i < n; i++) {
+        depth += code[i] == '(';
+        if (depth == 0 && !kj_is_word(code[i]) && code[i] != '.')
+            return false;
+        depth -= code[i] == ')';
+    }
+    return true;
+}
+
+/* What is said behind the code, with the arguments too; an `a` is an article there. */
+static const char *with_words(kj_sema *s, const char *text, const char *letter, const kj_span *of,
+                              int n)
+{
+    const char *out = "";
+    size_t from = 0;
+    for (size_t i = 0; text[i]; i++)
+        for (int k = 0; k < n; k++)
+            if (is_letter(text, i) && text[i] == letter[k] && text[i] != 'a') {
+                out = kj_arena_printf(s->diag->arena, "%s%.*s%s", out, (int)(i - from), text + from,
+                                      kj_operand_text(s, of[k], "..."));
+                from = i + 1;
+            }
+    return kj_arena_printf(s->diag->arena, "%s%s", out, text + from);
+}
+
+bool kj_hint_call(kj_sema *s, kj_message *m, const char *code)
+{
+    static const char of_arrays[] = "; of arrays "; /* that are what a run block has */
+    const char *other = s->in_run ? strstr(code, of_arrays) : NULL;
+    code = other ? other + strlen(of_arrays) : code;
+    kj_span arguments[MOST_GIVEN];
+    uint32_t end;
+    int n = given(s, m->span.end, arguments, &end), letters = 0;
+    char letter[MOST_GIVEN];
+    size_t len = strcspn(code, ":;");
+    const char *comma = strstr(code, ", "), *out = "";
+    for (int depth = 0; comma; comma = strstr(comma + 1, ", ")) {
+        for (const char *at = code; at < comma; at++)
+            depth += (*at == '(') - (*at == ')');
+        if (depth == 0 && (size_t)(comma - code) < len)
+            len = (size_t)(comma - code);
+        depth = 0;
+    }
+    if (n < 1 || code[len] == ':' || strstr(code, "...") || strncmp(code, "assert", 6) == 0)
+        return false;
+    for (size_t i = 0, from = 0; i <= len; i++) {
+        if (i < len && !is_letter(code, i))
+            continue;
+        int k = 0;
+        while (i < len && k < letters && letter[k] != code[i])
+            k++;
+        if (i < len && k == n)
+            return false;
+        if (i < len && k == letters)
+            letter[letters++] = code[i];
+        bool argument = i > 0 && strchr("( ", code[i - 1]) && strchr(",)", code[i + 1]) &&
+                        (code[i - 1] == '(' || code[i - 2] == ',') &&
+                        (code[i - 1] != '(' || (i > 1 && kj_is_word(code[i - 2])));
+        const char *own = i == len   ? ""
+                          : argument ? kj_source_text(s, arguments[k], "...")
+                                     : kj_operand_text(s, arguments[k], "...");
+        out = kj_arena_printf(s->diag->arena, "%s%.*s%s", out, (int)(i - from), code + from, own);
+        from = i + 1;
+    }
+    kj_span whole = {m->span.begin, end};
+    if (letters != n || strstr(out, "..."))
+        return false;
+    if (!is_atom(code, len) && !kj_stands_alone(s->diag->source, whole))
+        out = kj_arena_printf(s->diag->arena, "(%s)", out);
+    kj_hint(s->diag, m, "write %s%s", out,
+            code[len] == ';' ? "" : with_words(s, code + len, letter, arguments, letters));
+    if (code[len] != ',' ||
+        strncmp(code + len, ", or ", 5) == 0) /* else it isn't the same for all */
+        kj_fix(s->diag, m, whole, "%s", out);
+    return true;
+}
+
 static bool hint_of(kj_sema *s, kj_message *m, const char *name, const row *rows, size_t n)
 {
     static const char begin[] = "write ";
     for (size_t i = 0; i < n; i++) {
         if (strcmp(rows[i].name, name) != 0)
             continue;
+        if (rows[i].run && !s->in_run && i + 1 < n && strcmp(rows[i + 1].name, name) == 0)
+            continue; /* kernels have a row of their own */
+        bool writes = strncmp(rows[i].hint, begin, strlen(begin)) == 0;
+        if ((writes || (rows[i].run && s->in_run)) &&
+            kj_hint_call(s, m, rows[i].hint + (writes ? strlen(begin) : 0)))
+            return true;
         if (rows[i].run)
             kj_hint(s->diag, m, "%s %s",
                     s->in_run ? "write" : "a run block does it:", rows[i].hint);
         else
             kj_hint(s->diag, m, "%s", rows[i].hint);
-        if (!rows[i].run && strncmp(rows[i].hint, begin, strlen(begin)) == 0)
+        if (!rows[i].run && writes)
             kj_fix_name(s, m, rows[i].hint + strlen(begin));
         return true;
     }

@@ -338,6 +338,11 @@ bool kj_hint_axis(kj_sema *s, kj_message *m, const kj_expr *e); /* np.max(a, 0) 
 /* The fix of a name, the message's place, from the words of its hint, where they are a name and no more:
  * "f32", "sin(...)", "i32 or i64". */
 void kj_fix_name(kj_sema *s, kj_message *m, const char *words);
+/* A call, whose name is the message's place, is written so: `code`, which ends at a comma, has letters for its arguments, in
+ * their order. False: it has others. */
+bool kj_hint_call(kj_sema *s, kj_message *m, const char *code);
+/* Does the call stand by itself, so that an operator in its place needs no brackets? */
+bool kj_stands_alone(const kj_source *s, kj_span call);
 /* The fix that puts another word in the place of one before the name, in its line. */
 void kj_fix_word(kj_sema *s, kj_message *m, kj_span name, const char *from, const char *to);
 /* Of a let, declared there, that is assigned. */

@@ -45,6 +45,15 @@ static bool write_truth(kj_sema *s, kj_message *m)
     return true;
 }
 
+/* b += 1: what stands before an operator that assigns, which a call of its type would not be. */
+static bool is_updated(kj_sema *s, kj_span at)
+{
+    const char *text = s->diag->source->text + at.end;
+    text += strspn(text, " ");
+    size_t n = strspn(text, "+-*/%&|^<>");
+    return n > 0 && text[n] == '=' && text[n + 1] != '=' && !(n == 1 && strchr("<>", *text));
+}
+
 bool kj_no_number(kj_sema *s, const kj_operand *v, const char *what)
 {
     if (v->kind == KJ_V_ERROR)
@@ -59,13 +68,17 @@ bool kj_no_number(kj_sema *s, const kj_operand *v, const char *what)
         kj_hint(s->diag, m, "without a bound a type may be bool: write <T: number>");
     else if (write_truth(s, m))
         return true;
+    else if (v->kind == KJ_V_SCALAR && is_updated(s, v->span))
+        kj_hint(s->diag, m, "%s is a bool: declare it with a number, or %s", text,
+                "change it with 'not', 'and' and 'or'");
     else if (v->kind == KJ_V_SCALAR)
         kj_hint(s->diag, m, "write i32(%s) for 0 or 1", text);
     else if (v->kind == KJ_V_TUPLE && ends_with(text, ".shape"))
         kj_write(s->diag, m, v->span, "%s[0]", text);
     else if (v->kind == KJ_V_ARRAY)
         kj_hint_element(s, m, v->u.array, kj_operand_text(s, v->span, "..."));
-    if (v->kind == KJ_V_SCALAR && !(bindings && strstr(bindings, "= bool")))
+    if (v->kind == KJ_V_SCALAR && !is_updated(s, v->span) &&
+        !(bindings && strstr(bindings, "= bool")))
         kj_fix(s->diag, m, v->span, "i32(%s)", kj_source_text(s, v->span, "..."));
     return true;
 }

@@ -19,7 +19,7 @@ static bool takes(char letter, kj_dtype t)
     }
 }
 
-static bool wrong_argument(kj_run *r, kj_span at, kj_builtin id, char letter, kj_rvalue v)
+static bool wrong_argument(kj_run *r, kj_span at, kj_builtin id, char letter, kj_rvalue v, int i)
 {
     kj_run_fail(r, KJIT_TYPE, at, "'%s' takes %s, not %s", kj_builtins[id].name,
                 letter == 'f'   ? "floats"
@@ -27,7 +27,8 @@ static bool wrong_argument(kj_run *r, kj_span at, kj_builtin id, char letter, kj
                 : letter == 'i' ? "integers"
                                 : "numbers",
                 kj_lazy_describe(v, (char[48]){0}));
-    return kj_run_hint(r, "convert it: %s(a)", letter == 'f' ? "f32" : "i32");
+    return letter == 'f' ? kj_run_wrap(r, "f32", i, "write ", "convert it: f32(a)")
+                         : kj_run_wrap(r, "i32", i, "write ", "convert it: i32(a)");
 }
 
 /* An array in that type; numbers stay, and arrays that have it. */
@@ -140,7 +141,7 @@ static bool fits_i32(kj_run *r, kj_span at, kj_builtin id, int i, kj_rvalue v)
     char text[48];
     kj_run_fail(r, KJIT_TYPE, at, "argument %d of '%s' is an i32, not %s", i + 1,
                 kj_builtins[id].name, kj_lazy_describe(v, text));
-    return kj_is_array(v) ? kj_run_hint(r, "convert it: i32(a)") : false;
+    return kj_is_array(v) ? kj_run_wrap(r, "i32", i, "write ", "convert it: i32(a)") : false;
 }
 
 bool kj_lazy_choice(kj_run *r, kj_span at, kj_lazy_form form, const char *what,
@@ -181,7 +182,7 @@ static bool pair(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *args, in
     else if (letter != 'z' && complex)
         return kj_run_fail(r, KJIT_TYPE, at, "%s does not work on complex arrays", what);
     else if (letter != 'z' && !takes(letter, type))
-        return wrong_argument(r, at, id, letter, *args);
+        return wrong_argument(r, at, id, letter, *args, 0);
     types[0] = letter == 'z' ? kj_aggregate_of(type)->elem : type;
     types[1] = kj_builtins[id].signature[1] == 'd' ? KJ_I32 : types[0];
     if (!kj_run_sequence(r, at, KJ_R_TUPLE, 2, out))
@@ -213,7 +214,7 @@ static bool elementwise(kj_run *r, kj_span at, kj_builtin id, const kj_rvalue *a
         return false;
     for (int i = 0; i < n; i++) {
         if (i < common && !takes(letters[i], type))
-            return wrong_argument(r, at, id, letters[i], args[i]);
+            return wrong_argument(r, at, id, letters[i], args[i], i);
         if (i >= common && !fits_i32(r, at, id, i, args[i]))
             return false;
     }

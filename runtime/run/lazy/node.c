@@ -119,7 +119,7 @@ bool kj_lazy_numbers(kj_run *r, kj_span at, const char *what, const kj_rvalue *v
     for (int i = 0; i < n; i++) {
         if (kj_lazy_is_bool(v[i])) {
             kj_lazy_wrong_kind(r, at, what, "numbers", v[i]);
-            return kj_run_hint(r, "i32(x) makes 0 and 1 of it");
+            return kj_run_wrap(r, "i32", i, "write ", "i32(x) makes 0 and 1 of it");
         }
         if (kj_is_array(v[i]) || kj_run_is_number(v[i]) || kj_run_is_complex(v[i]))
             continue;
@@ -131,14 +131,15 @@ bool kj_lazy_numbers(kj_run *r, kj_span at, const char *what, const kj_rvalue *v
     return true;
 }
 
-static bool misfit(kj_run *r, kj_span at, kj_rvalue v, kj_dtype type)
+static bool misfit(kj_run *r, kj_span at, kj_rvalue v, kj_dtype type, int array)
 {
     kj_run_fail(r, KJIT_TYPE, at, "%s does not fit %s, the type it meets here",
                 kj_run_short(v).text, kj_type_name(type));
-    return kj_run_hint(r, "convert the array: %s(a)",
-                       kj_is_complex_type(type) ? "c128"
-                       : kj_is_float(type)      ? "f64"
-                                                : "i64");
+    return kj_is_complex_type(type)
+               ? kj_run_wrap(r, "c128", array, "write ", "convert the array: c128(a)")
+           : kj_is_float(type)
+               ? kj_run_wrap(r, "f64", array, "write ", "convert the array: f64(a)")
+               : kj_run_wrap(r, "i64", array, "write ", "convert the array: i64(a)");
 }
 
 bool kj_lazy_is_complex(kj_rvalue v)
@@ -244,8 +245,10 @@ bool kj_lazy_unify(kj_run *r, kj_span at, const char *what, const kj_rvalue *v, 
             if (both == KJ_VOID) {
                 kj_run_fail(r, KJIT_TYPE, at, "%s has no common type for %s and %s", what,
                             kj_type_name(*type), kj_type_name(own));
-                return kj_run_hint(r, "convert one: %s(a)",
-                                   *type == KJ_BOOL || own == KJ_BOOL ? "i32" : "i64");
+                bool truth = *type == KJ_BOOL || own == KJ_BOOL;
+                int odd = own == KJ_BOOL || own == KJ_U64 ? i : n == 2 ? 1 - i : -1;
+                return truth ? kj_run_wrap(r, "i32", odd, "write ", "convert one: i32(a)")
+                             : kj_run_wrap(r, "i64", odd, "write ", "convert one: i64(a)");
             }
             *type = both;
         }
@@ -258,7 +261,7 @@ bool kj_lazy_unify(kj_run *r, kj_span at, const char *what, const kj_rvalue *v, 
     for (int i = 0; i < n; i++) {
         fit f = {*type, v[i]};
         if (own_type(v[i]) == KJ_VOID && !kj_lazy_each_number(v[i], note_misfit, &f))
-            return misfit(r, at, f.bad, *type);
+            return misfit(r, at, f.bad, *type, n == 2 ? 1 - i : -1);
     }
     return true;
 }
@@ -371,7 +374,8 @@ kj_lazy kj_lazy_node(kj_lazy_form form, kj_dtype type, const kj_rvalue *args, in
 static bool no_division(kj_run *r, kj_span at)
 {
     kj_run_fail(r, KJIT_TYPE, at, "'/' divides floats, and both sides are integers");
-    return kj_run_hint(r, "write '//' for the integer quotient, or convert one side: f32(a)");
+    return kj_run_wrap(r, "f32", 0, "write '//' for the integer quotient, or ",
+                       "write '//' for the integer quotient, or convert one side: f32(a)");
 }
 
 static bool power(kj_run *r, kj_span at, const kj_rvalue *v, kj_rvalue *out)
@@ -389,7 +393,8 @@ static bool power(kj_run *r, kj_span at, const kj_rvalue *v, kj_rvalue *out)
     if (!kj_is_float(type) && !kj_is_complex_type(type)) {
         kj_run_fail(r, KJIT_TYPE, at, "'**' on integers needs one exponent, from 0 to %d",
                     MAX_POWER);
-        return kj_run_hint(r, "f32(a) ** b works, or a shift for powers of two");
+        return kj_run_wrap(r, "f32", 0, "write ",
+                           "f32(a) ** b works, or a shift for powers of two");
     }
     kj_lazy e = kj_lazy_node(KJ_X_BINARY, type, v, 2, type);
     e.op = KJ_OP_POW;
@@ -414,7 +419,7 @@ static bool shift(kj_run *r, kj_span at, kj_op op, const char *what, const kj_rv
     if (type == KJ_VOID) /* a choice that has too many numbers */
         type = kj_lazy_type_alone(v[0]);
     else if (own_type(v[0]) == KJ_VOID && !kj_lazy_each_number(v[0], note_misfit, &f))
-        return misfit(r, at, f.bad, type);
+        return misfit(r, at, f.bad, type, 1);
     kj_lazy e = kj_lazy_node(KJ_X_BINARY, type, v, 2, type);
     e.op = op;
     e.types[1] = KJ_I64; /* a number as it is, which the type may not hold */
@@ -467,10 +472,8 @@ bool kj_lazy_binary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue b, k
 static bool unary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue *out)
 {
     kj_dtype type = kj_lazy_type(a);
-    if (op == KJ_OP_NOT) {
-        kj_run_fail(r, KJIT_TYPE, at, "an array is neither true nor false");
-        return kj_run_hint(r, "~a is 'not' for each element");
-    }
+    if (op == KJ_OP_NOT)
+        return kj_run_fail(r, KJIT_TYPE, at, "an array is neither true nor false");
     if (op == KJ_OP_INVERT && (kj_is_float(type) || kj_lazy_is_complex(a)))
         return kj_lazy_wrong_kind(r, at, "'~'", "integers and bools", a);
     bool sign = op == KJ_OP_NEG || op == KJ_OP_PLUS;

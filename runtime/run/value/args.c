@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* hint: NULL: what the builtin takes. */
+/* hint: NULL: what the builtin takes; "": the caller has one. */
 static bool wrong(kj_run *r, const kj_rcall *c, int i, const char *needed, const char *hint)
 {
     const kj_run_signature *s = &r->signatures[c->id];
@@ -13,6 +13,8 @@ static bool wrong(kj_run *r, const kj_rcall *c, int i, const char *needed, const
     const char *name = info->name + (info->name[0] == '.');
     kj_run_fail(r, KJIT_TYPE, c->spans[i], "'%.*s' of %s is %s, not %s", s->params[i].len,
                 s->params[i].name, name, needed, kj_run_kind_name(c->args[i]));
+    if (hint && !*hint)
+        return false;
     if (hint)
         return kj_run_hint(r, "%s", hint);
     return kj_run_hint(r, "%s%s: %s", name, info->signature, info->doc);
@@ -27,11 +29,10 @@ static bool gives_extents(const kj_rcall *c, const kj_run_signature *s)
 
 bool kj_run_arg_int(kj_run *r, const kj_rcall *c, int i, int64_t *out)
 {
+    if (c->args[i].kind == KJ_R_FLOAT && !wrong(r, c, i, "an int", ""))
+        return kj_run_hint_int(r, c->spans[i]);
     if (c->args[i].kind != KJ_R_INT)
-        return wrong(r, c, i, "an int",
-                     c->args[i].kind == KJ_R_FLOAT
-                         ? "int(x) is a float's integer part; // divides to an int"
-                         : NULL);
+        return wrong(r, c, i, "an int", NULL);
     if (c->args[i].dtype == KJIT_U64)
         return kj_run_fail(r, KJIT_TYPE, c->spans[i], "%s is too large: it is at most %lld",
                            kj_run_short(c->args[i]).text, (long long)INT64_MAX);
@@ -107,7 +108,7 @@ static bool extent(kj_run *r, kj_span at, kj_rvalue v, int64_t *out)
             return kj_run_hint(r, "a constant that is a shape is a tuple: const SHAPE = (3, 4)");
         if (v.kind == KJ_R_ARRAY || v.kind == KJ_R_LAZY)
             return kj_run_hint(r, "the shape of an array is a.shape: full(a.shape, 5)");
-        return v.kind == KJ_R_FLOAT ? kj_run_hint(r, "// divides to an int") : false;
+        return v.kind == KJ_R_FLOAT ? kj_run_hint_int(r, at) : false;
     }
     if (v.dtype == KJIT_U64 || v.u.i < 0)
         return kj_run_fail(r, KJIT_SHAPE, at, "%s is no extent", kj_run_short(v).text);

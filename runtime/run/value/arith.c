@@ -162,7 +162,9 @@ bool kj_run_binary_numbers(kj_run *r, kj_span at, kj_op op, kj_rvalue va, kj_rva
         kj_run_fail(r, KJIT_TYPE, at, "'%s' works on ints, not on %s", kj_ops[op].spelling,
                     kj_run_kind_name(kj_is_float(a.type) ? va : vb));
         r->powers = op == KJ_OP_XOR;
-        return r->powers ? false : kj_run_hint(r, "int(x) is a float's integer part");
+        return r->powers ? false
+                         : kj_run_wrap(r, "int", !kj_is_float(a.type), "write ",
+                                       "int(x) is a float's integer part");
     }
     if (class == KJ_OPS_BITS && va.kind == KJ_R_BOOL && vb.kind == KJ_R_BOOL) {
         *out = kj_run_bool(kj_fold_binary(op, kj_run_to_value(va), kj_run_to_value(vb)).b);

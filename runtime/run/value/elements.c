@@ -99,6 +99,7 @@ bool kj_run_pack(kj_run *r, kj_span at, kjit_dtype dtype, kj_rvalue v,
     if (dtype == KJIT_BOOL && v.kind != KJ_R_BOOL) {
         kj_run_fail(r, KJIT_TYPE, at, "%s %s is not an element of type bool", kj_run_kind_name(v),
                     kj_run_short(v).text);
+        r->converts = name;
         return kj_run_hint(r, "compare: x != 0");
     }
     if (v.kind == KJ_R_FLOAT && !kj_is_float(to)) {
@@ -115,8 +116,8 @@ bool kj_run_pack(kj_run *r, kj_span at, kjit_dtype dtype, kj_rvalue v,
     kj_value value = kj_run_to_value(v);
     if (!kj_value_fits(value, to)) {
         kj_run_fail(r, KJIT_TYPE, at, "%s does not fit in %s", kj_run_short(v).text, name);
-        return kj_run_hint(r, kj_is_float(to) ? "%s(x) is infinite" : "%s(x) takes the low bits",
-                           name);
+        return kj_run_hint(r, kj_is_float(to) ? "%s(%s) is infinite" : "%s(%s) takes the low bits",
+                           name, kj_run_short(v).text);
     }
     kj_value_write(out, 0, kj_fold_convert(value, to));
     return true;

@@ -35,6 +35,47 @@ bool kj_run_hint(kj_run *r, const char *format, ...)
     return false;
 }
 
+bool kj_run_wrap(kj_run *r, const char *function, int operand, const char *lead,
+                 const char *otherwise)
+{
+    if (!r->hint) {
+        r->wraps = function;
+        r->wrap_lead = lead;
+        r->wrapped = operand;
+    }
+    return kj_run_hint(r, "%s", otherwise);
+}
+
+/* Where a / alone divides in the text, outside of brackets, and no number is a float's; 0: nowhere. */
+static size_t quotient(const char *text)
+{
+    size_t sign = 0;
+    int depth = 0;
+    for (size_t i = 0; text[i]; i++) {
+        depth += (text[i] == '(' || text[i] == '[') - (text[i] == ')' || text[i] == ']');
+        if (text[i] == '.' && i > 0 && kj_is_digit(text[i - 1]))
+            return 0;
+        if (text[i] != '/')
+            continue;
+        if (sign || depth > 0)
+            return 0;
+        sign = i;
+    }
+    return sign;
+}
+
+bool kj_run_hint_int(kj_run *r, kj_span at)
+{
+    kj_quote q = kj_quoted(r->source, at, false, "");
+    size_t sign = quotient(q.text);
+    bool tuple = q.text[0] == '(' && strchr(q.text, ',');
+    if (!q.text[0] || tuple)
+        return kj_run_hint(r, "int(x) is a float's integer part; // divides to an int");
+    if (sign)
+        return kj_run_hint(r, "write %.*s/%s", (int)sign, q.text, q.text + sign);
+    return kj_run_hint(r, "write int(%s)", q.text);
+}
+
 bool kj_run_say(kj_run *r, kjit_status status, kj_span at, const kj_saying *say)
 {
     kj_run_fail(r, status, at, "%s", say->text);

@@ -328,6 +328,14 @@ static bool wrong_type(kj_run *r, kj_span at, kj_rvalue v, char type, const char
     return kj_run_hint(r, "there are %s", types);
 }
 
+/* {x:d} of a float */
+static bool wrong_whole(kj_run *r, kj_span at, kj_rvalue v, char type)
+{
+    kj_run_fail(r, KJIT_TYPE, at, "'%c' is no format of %s", type, kj_run_kind_name(v));
+    return kj_run_hint(r, "there are e, f, g and %%; int(%s) makes an integer of it",
+                       kj_quoted(r->source, at, false, "x").text);
+}
+
 static bool put_value(kj_run *r, kj_span at, const spec *s, kj_rvalue v, kj_text *t)
 {
     bool real = s->type && strchr("eEfFgG%", s->type), whole = s->type && strchr("bdoxX", s->type);
@@ -344,7 +352,7 @@ static bool put_value(kj_run *r, kj_span at, const spec *s, kj_rvalue v, kj_text
     else if (kj_run_is_complex(v))
         put_complex(t, s, v);
     else if (v.kind == KJ_R_FLOAT && whole)
-        return wrong_type(r, at, v, s->type, "e, f, g and %; int(x) makes an integer of it");
+        return wrong_whole(r, at, v, s->type);
     else if (v.kind == KJ_R_FLOAT)
         put_float(t, s, v);
     else if (real)

@@ -67,7 +67,8 @@ static bool ceil_div(kj_run *r, kj_span at, const kj_rvalue v[2], const kj_rmeet
     if (v[0].kind == KJ_R_FLOAT || v[1].kind == KJ_R_FLOAT) {
         kj_run_fail(r, KJIT_TYPE, at, "ceil_div takes ints, not %s",
                     kj_run_kind_name(v[v[0].kind == KJ_R_FLOAT ? 0 : 1]));
-        return kj_run_hint(r, "int(x) is a float's integer part");
+        return kj_run_wrap(r, "int", v[0].kind != KJ_R_FLOAT, "write ",
+                           "int(x) is a float's integer part");
     }
     kj_whole x = kj_run_whole_of(v[0]), y = kj_run_whole_of(v[1]);
     if (y == 0)

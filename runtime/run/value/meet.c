@@ -48,11 +48,12 @@ static const kj_rvalue *common_type(const kj_rvalue *v, int n, kj_dtype *type)
     return NULL;
 }
 
-static bool does_not_fit(kj_run *r, kj_span at, kj_rvalue v, kj_dtype type)
+static bool does_not_fit(kj_run *r, kj_span at, kj_rvalue v, kj_dtype type, int other)
 {
     kj_run_fail(r, KJIT_TYPE, at, "%s does not fit %s, the type it meets here",
                 kj_run_short(v).text, kj_type_name(type));
-    return kj_run_hint(r, "convert the other: %s(x)", kj_is_float(type) ? "f64" : "i64");
+    return kj_is_float(type) ? kj_run_wrap(r, "f64", other, "write ", "convert the other: f64(x)")
+                             : kj_run_wrap(r, "i64", other, "write ", "convert the other: i64(x)");
 }
 
 static bool is_small(kj_rvalue v)
@@ -76,7 +77,7 @@ bool kj_run_meet(kj_run *r, kj_span at, const kj_rvalue *v, int n, kj_rmeeting *
         out->type = out->common;
     for (int i = 0; i < n && kj_is_float(out->type); i++)
         if (!v[i].typed && !kj_value_fits(kj_run_to_value(v[i]), out->type))
-            return does_not_fit(r, at, v[i], out->type);
+            return does_not_fit(r, at, v[i], out->type, n == 2 ? 1 - i : -1);
     return true;
 }
 
@@ -95,13 +96,16 @@ bool kj_run_meet_alone(kj_run *r, kj_span at, const char *what, const kj_rvalue 
     if (odd || (bools > 0 && bools < n)) {
         kj_run_fail(r, KJIT_TYPE, at, "%s has no common type for %s and %s", what,
                     kj_type_name(odd ? *type : KJ_BOOL), kj_type_name(odd ? odd->type : alone));
-        return kj_run_hint(r, "convert one: i64(x)");
+        int i = odd ? (int)(odd - v) : 0;
+        while (!odd && v[i].kind != KJ_R_BOOL)
+            i++;
+        return kj_run_wrap(r, "i64", i, "write ", "convert one: i64(x)");
     }
     if (*type == KJ_VOID || (real && !kj_is_float(*type)))
         *type = bools ? KJ_BOOL : alone;
     for (int i = 0; i < n && !bools; i++)
         if (!v[i].typed && !kj_value_fits(kj_run_to_value(v[i]), *type))
-            return does_not_fit(r, at, v[i], *type);
+            return does_not_fit(r, at, v[i], *type, n == 2 ? 1 - i : -1);
     return true;
 }
 
@@ -140,9 +144,13 @@ static bool no_room(kj_run *r, kj_span at, const char *what, kj_dtype type, kj_w
         kj_run_fail(r, KJIT_TYPE, at,
                     "%s, the result of %s, does not fit %s, the type of its operands",
                     kj_run_short(shown).text, what, kj_type_name(type));
-    return strcmp(what, "'<<'") == 0 && !in_64
-               ? false
-               : kj_run_hint(r, "convert an operand: %s(x)", wider(type, v));
+    const char *to = wider(type, v);
+    if (strcmp(what, "'<<'") == 0 && !in_64)
+        return false;
+    return kj_run_wrap(r, to, 0, "write ",
+                       *to == 'f'   ? "convert an operand: float(x)"
+                       : *to == 'u' ? "convert an operand: u64(x)"
+                                    : "convert an operand: i64(x)");
 }
 
 bool kj_run_whole(kj_run *r, kj_span at, const char *what, const kj_rmeeting *m, kj_whole v,

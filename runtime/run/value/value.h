@@ -154,6 +154,9 @@ typedef struct kj_run {
     kj_span at;
     const char *converts; /* the type that what was to be assigned is to be converted to; or NULL */
     bool powers;          /* ^ of floats, which is meant as a power */
+    const char *wraps;    /* the function that operand number `wrapped` is to stand in; or NULL */
+    const char *wrap_lead;
+    int wrapped;
     char *message, *hint, *json; /* the last: the message, where it came as diagnostics */
     kj_rcallers callers;
     bool launching;   /* a launch failed, not what came upon its failure later */
@@ -186,6 +189,11 @@ bool kj_run_fail(kj_run *r, kjit_status status, kj_span at, const char *format, 
 bool kj_run_say(kj_run *r, kjit_status status, kj_span at, const kj_saying *say);
 /* One sentence that helps, for the failure just recorded; returns false. */
 bool kj_run_hint(kj_run *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same, of an operator's operand or a call's argument, by its number, that is to stand in a call of `function`: `lead` and
+ * the whole written so, where its text is known (kj_run_hint_operand), else `otherwise`. */
+bool kj_run_wrap(kj_run *r, const char *function, int operand, const char *lead,
+                 const char *otherwise);
+bool kj_run_hint_int(kj_run *r, kj_span at); /* a float stands there for an int */
 bool kj_run_no_memory(kj_run *r, kj_span at);
 /* Expressions, statements or calls are; `what`: of the first two, which. */
 bool kj_run_too_deep(kj_run *r, kj_span at, const char *what);
