@@ -217,9 +217,13 @@ static void hint_launch(const kj_mistake *x, kj_message *m)
 {
     const char *text = x->p->source->text, *begin = text + x->at.end;
     const char *end = strstr(begin, ">>>"), *line = strchr(begin, '\n');
+    if (!end || (line && end > line)) { /* n <<< 3 */
+        kj_write(x->p->diag, m, (kj_span){x->p->prev_span.begin, x->at.end}, "<<");
+        return;
+    }
     kj_mistake_hint(x, m, "a launch is written k[blocks, threads](x)");
     int commas = 0, depth = 0;
-    for (const char *c = begin; end && c < end; c++) {
+    for (const char *c = begin; c < end; c++) {
         depth += (*c == '(') - (*c == ')');
         commas += *c == ',' && depth == 0;
     }
@@ -228,7 +232,7 @@ static void hint_launch(const kj_mistake *x, kj_message *m)
             x, m,
             "a launch is written k[blocks, threads](x), in a stream k[blocks, threads, s](x); "
             "the size of shared arrays is what shared.array(...) says");
-    else if (end && (!line || end < line))
+    else
         kj_fix(x->p->diag, m, (kj_span){x->p->prev_span.begin, (uint32_t)(end + 3 - text)},
                "[%.*s]", (int)(end - begin), begin);
 }
@@ -263,6 +267,8 @@ static void at_expression(const kj_mistake *x)
         kj_mistake_hint(x, m, "there are no closures: a function is declared at the top of a file");
     else if (kj_met(x, "const"))
         kj_mistake_hint(x, m, CONST_PLACE);
+    else if (kj_met(x, ".") && kj_hint_dotted(x, m, x->at.begin))
+        ;
     else if (kj_met(x, "<") && p->prev == KJ_TK_SHL)
         hint_launch(x, m);
     else if (kj_met(x, ">") && p->prev == KJ_TK_SHR)
@@ -365,6 +371,8 @@ static void at_name(const kj_mistake *x)
         kj_message *m = kj_misnamed(x->p, x->at, x->p->token);
         if (kj_met(x, "const") && x->p->prev == KJ_TK_DOT)
             kj_mistake_hint(x, m, CONST_PLACE);
+        else if (x->p->prev == KJ_TK_DOT && kj_hint_dotted(x, m, x->p->prev_span.begin))
+            return;
         hint_for_member(x, m);
         return;
     }
@@ -378,7 +386,8 @@ static void at_name(const kj_mistake *x)
             kj_habit_for(x->p, m, x->at);
     } else if (before == KJ_TK_DOT)
         kj_hint_behind_dot(x, m);
-    else if (kj_met(x, "(") && (before == KJ_TK_LET || before == KJ_TK_VAR))
+    else if ((before == KJ_TK_LET || before == KJ_TK_VAR) && !kj_unwrap_declared(x, m) &&
+             kj_met(x, "("))
         kj_mistake_hint(x, m, "several names stand without parentheses: let a, b = ...");
 }
 
@@ -421,7 +430,13 @@ static void at_attribute(const kj_mistake *x)
     kj_message *m = kj_expected(x, "'for', 'while' or '{'");
     if (p->prev == KJ_TK_NAME && strcmp(kj_mistake_source(x->p, p->prev_span), "unchecked") == 0)
         kj_mistake_hint(x, m, "write @unchecked { ... }, around the statements");
-    else
+    else if (p->prev == KJ_TK_NAME && p->prev_span.begin > 0 &&
+             (strcmp(kj_mistake_source(x->p, p->prev_span), "inbounds") == 0 ||
+              strcmp(kj_mistake_source(x->p, p->prev_span), "simd") == 0)) {
+        kj_mistake_hint(x, m,
+                        "leave it out: indices that are known to be inside are not looked at");
+        kj_fix(p->diag, m, (kj_span){p->prev_span.begin - 1, x->at.begin}, "%s", "");
+    } else
         kj_mistake_hint(x, m,
                         "of statements there are @unroll for ... { ... } and @unchecked { ... }");
 }

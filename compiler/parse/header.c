@@ -491,3 +491,17 @@ bool kj_unwrap_names(const kj_mistake *x, kj_message *m)
              (int)n - 1, open + 1);
     return true;
 }
+
+bool kj_unwrap_declared(const kj_mistake *x, kj_message *m)
+{
+    const kj_source *s = x->p->source;
+    uint32_t open = x->at.begin, close = kj_closing(s, open);
+    if ((s->text[open] != '(' && s->text[open] != '[') || !close)
+        return false;
+    for (uint32_t at = open + 1; at < close; at++)
+        if (!kj_is_word(s->text[at]) && s->text[at] != ' ' && s->text[at] != ',')
+            return false;
+    kj_write(x->p->diag, m, (kj_span){open, close + 1}, "%.*s", (int)(close - open) - 1,
+             s->text + open + 1);
+    return true;
+}

@@ -26,6 +26,9 @@ bool kj_wrong_use(const kj_mistake *x);
 bool kj_unwrap_names(const kj_mistake *x, kj_message *m);
 /* x .* y, x .^ 2 of Julia and MATLAB, f.(x), 0..n: what is written for the dot and what stands behind it. */
 void kj_hint_behind_dot(const kj_mistake *x, kj_message *m);
+bool kj_hint_dotted(const kj_mistake *x, kj_message *m, uint32_t dot);
+/* let (a, b) = ..., of names alone: as it is, without the brackets; false where it is none. */
+bool kj_unwrap_declared(const kj_mistake *x, kj_message *m);
 
 /* Is it the unexpected one? */
 bool kj_met(const kj_mistake *x, const char *token);

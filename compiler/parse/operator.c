@@ -182,6 +182,50 @@ static bool hint_index_names(const kj_mistake *x, kj_message *m)
     return true;
 }
 
+/* .gt. and .and. of Fortran, which begins with the dot there. */
+bool kj_hint_dotted(const kj_mistake *x, kj_message *m, uint32_t dot)
+{
+    static const char *const words[][2] = {
+        {"gt", ">"},    {"lt", "<"},      {"ge", ">="},       {"le", "<="},   {"eq", "=="},
+        {"ne", "!="},   {"and", "and"},   {"or", "or"},       {"not", "not"}, {"eqv", "=="},
+        {"neqv", "!="}, {"true", "true"}, {"false", "false"},
+    };
+    const kj_source *s = x->p->source;
+    uint32_t end = kj_word_end(s, dot + 1);
+    char word[8] = "";
+    if (s->text[dot] != '.' || s->text[end] != '.' || end - dot > sizeof word)
+        return false;
+    for (uint32_t i = dot + 1; i < end; i++)
+        word[i - dot - 1] = kj_to_lower(s->text[i]);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(word, words[i][0]) == 0) {
+            bool before =
+                dot > 0 && (kj_is_word(s->text[dot - 1]) || strchr(")]", s->text[dot - 1]));
+            bool behind = kj_is_word(s->text[end + 1]);
+            kj_hint(x->p->diag, m, "write %s", words[i][1]);
+            kj_fix(x->p->diag, m, (kj_span){dot, end + 1}, "%s%s%s", before ? " " : "", words[i][1],
+                   behind ? " " : "");
+            return true;
+        }
+    return false;
+}
+
+/* x .= y, x .+= y of Julia: the dot is left out, of a whole array all elements are named. */
+static bool hint_assigned(const kj_mistake *x, kj_message *m)
+{
+    kj_parser *p = x->p;
+    const char *sign = kj_mistake_source(p, x->at);
+    if (sign[0] == 0 || sign[strlen(sign) - 1] != '=' || strlen(sign) > 3 || kj_met(x, "==") ||
+        strchr("<>!", *sign))
+        return false;
+    bool whole = kj_met(x, "=") && p->before_prev == KJ_TK_NAME;
+    kj_hint(p->diag, m, "operators go over all elements by themselves: write %s%s",
+            whole ? "[:] " : "", sign);
+    kj_fix(p->diag, m, (kj_span){whole ? p->before_prev_span.end : p->prev_span.begin, x->at.end},
+           "%s%s", whole ? "[:] " : "", sign);
+    return true;
+}
+
 void kj_hint_behind_dot(const kj_mistake *x, kj_message *m)
 {
     static const char *const operators[][2] = {
@@ -190,6 +234,13 @@ void kj_hint_behind_dot(const kj_mistake *x, kj_message *m)
     };
     kj_parser *p = x->p;
     kj_span both = {p->prev_span.begin, x->at.end};
+    uint32_t word = p->prev_span.begin;
+    while (word > 0 && kj_is_word(p->source->text[word - 1]))
+        word--;
+    if (word > 0 && word < p->prev_span.begin && kj_hint_dotted(x, m, word - 1))
+        return;
+    if (hint_assigned(x, m))
+        return;
     if (kj_met(x, ".")) {
         kj_mistake_hint(x, m, "a range is written range(start, stop)");
     } else if (kj_met(x, "(") && p->before_prev == KJ_TK_NAME) {

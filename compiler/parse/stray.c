@@ -125,7 +125,17 @@ void kj_stray_range(kj_parser *p, kj_span span)
     kj_message *m = p->stray ? NULL : kj_error(p->diag, span, KJ_RULE_SPELLING, "there is no '..'");
     if (m)
         kj_hint(p->diag, m, "a range is written range(start, stop)");
-    if (m && kj_is_shown(p->diag, m))
+    const kj_bracket *open = p->nopen ? &p->open[p->nopen - 1] : NULL;
+    static const char clamp[] = "clamp(";
+    size_t len = sizeof clamp - 1;
+    if (m && open && open->span.end >= len &&
+        strncmp(p->source->text + open->span.end - len, clamp, len) == 0) { /* clamp(x, 0..1) */
+        bool closed = p->source->text[span.end] == '=';
+        while (p->source->text[span.begin] != '.') /* a number before it */
+            span.begin++;
+        kj_hint(p->diag, m, "both ends are arguments: clamp(x, lo, hi)");
+        kj_fix(p->diag, m, (kj_span){span.begin, span.end + closed}, ", ");
+    } else if (m && kj_is_shown(p->diag, m))
         kj_habit_range(p, m, span);
     p->stray = true;
 }

@@ -127,12 +127,33 @@ kj_expr *kj_make_binary(kj_parser *p, kj_span span, kj_op op, kj_span op_span, k
     return limited(p, e);
 }
 
+static bool is_number_or_text(const kj_expr *e)
+{
+    return e->kind == KJ_E_INT || e->kind == KJ_E_FLOAT || e->kind == KJ_E_STRING;
+}
+
+/* c and 1 or 0 of Lua and old Python, which is no bool. */
+static void refuse_choice(kj_parser *p, const kj_expr *e)
+{
+    const kj_expr *both = e->u.logic.lhs, *yes = both->u.logic.rhs, *no = e->u.logic.rhs;
+    if (!is_number_or_text(yes))
+        return;
+    const char *text = p->source->text;
+    const kj_expr *test = both->u.logic.lhs;
+    kj_write(p->diag, kj_error(p->diag, e->span, KJ_RULE_SPELLING, "'and' and 'or' give bools"),
+             e->span, "%.*s if %.*s else %.*s", (int)(yes->span.end - yes->span.begin),
+             text + yes->span.begin, (int)(test->span.end - test->span.begin),
+             text + test->span.begin, (int)(no->span.end - no->span.begin), text + no->span.begin);
+}
+
 kj_expr *kj_make_logic(kj_parser *p, kj_span span, bool is_or, kj_expr *lhs, kj_expr *rhs)
 {
     kj_expr *e = expr_above(p, span, KJ_E_LOGIC, deeper(lhs->depth, rhs->depth));
     e->u.logic.is_or = is_or;
     e->u.logic.lhs = lhs;
     e->u.logic.rhs = rhs;
+    if (is_or && lhs->kind == KJ_E_LOGIC && !lhs->u.logic.is_or)
+        refuse_choice(p, e);
     return limited(p, e);
 }
 
@@ -391,6 +412,15 @@ static const char *what(const kj_expr *e)
     }
 }
 
+/* (a, b) = b, a */
+static void fix_targets(kj_parser *p, kj_message *m, kj_span at)
+{
+    const char *text = p->source->text;
+    kj_hint(p->diag, m, "several targets stand without parentheses: a, b = b, a");
+    if (text[at.begin] == '(' && at.end > at.begin + 2 && text[at.end - 1] == ')')
+        kj_write(p->diag, m, at, "%.*s", (int)(at.end - at.begin) - 2, text + at.begin + 1);
+}
+
 static void check_target(kj_parser *p, const kj_expr *e)
 {
     if (e->kind == KJ_E_NAME || e->kind == KJ_E_INDEX || e->kind == KJ_E_MEMBER)
@@ -400,7 +430,7 @@ static void check_target(kj_parser *p, const kj_expr *e)
     if (e->kind == KJ_E_CALL)
         kj_habit_element(p, m, e);
     else if (e->kind == KJ_E_TUPLE)
-        kj_hint(p->diag, m, "several targets stand without parentheses: a, b = b, a");
+        fix_targets(p, m, e->span);
     else if (e->kind == KJ_E_BINARY && e->u.binary.op == KJ_OP_MUL &&
              e->u.binary.lhs->kind == KJ_E_NAME &&
              kj_habit_type_named(e->u.binary.lhs->u.name)) /* float *p = x */

@@ -1,4 +1,4 @@
-/* What `kjit doc` tells beside the built-in functions: words of the language, by their table, and files of the library and
+/* What `kjit doc` tells beside the built-in functions: words of the language and codes of messages, by their tables, and files of the library and
  * what is called of them, by their texts. */
 #include <string.h>
 
@@ -13,6 +13,18 @@ static const kjit_word_info words[] = {
 };
 
 enum { NWORDS = sizeof words / sizeof *words };
+
+static const kjit_word_info rules[] = {
+#define ERROR "error"
+#define WARNING "warning"
+#define RULE(id, code, severity, text) \
+    {code, severity, code, text, sizeof(code) - 1, sizeof(text) - 1},
+#include "base/diag.def"
+#undef ERROR
+#undef WARNING
+};
+
+enum { NRULES = sizeof rules / sizeof *rules };
 
 /* The next line behind `at` that declares a function for callers: none of those behind this heading. */
 static const char *next_declaration(const char *at)
@@ -82,6 +94,11 @@ int kjit_word(int i, kjit_word_info *out)
         return 1;
     }
     i -= NWORDS;
+    if (i < NRULES) {
+        *out = rules[i];
+        return 1;
+    }
+    i -= NRULES;
     for (int k = 0; k < kj_nlibrary; k++) {
         const kj_library_file *f = &kj_library[k];
         *out = (kjit_word_info){.group = "std"};

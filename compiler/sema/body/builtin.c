@@ -158,6 +158,16 @@ static kj_operand refuse_call(kj_sema *s, const kj_expr *e, const char *text, co
     return kj_no_value(e->span);
 }
 
+static kj_operand refuse_kernel(kj_sema *s, const kj_expr *e, const kj_symbol *sym)
+{
+    kj_message *m = kj_sema_error(s, e->span, KJ_RULE_CALL, "'%s' is a kernel", sym->name);
+    kj_hint(s->diag, m,
+            "code to share is a fn; a launch is written launch %s[blocks, threads](...)",
+            sym->name);
+    kj_note_hidden(s, m, sym);
+    return kj_no_value(e->span);
+}
+
 /* len(a) */
 static kj_operand length_call(kj_sema *s, const kj_expr *e)
 {
@@ -492,13 +502,7 @@ kj_operand kj_call_expr(kj_sema *s, const kj_expr *e, kj_dtype want)
         case KJ_SYM_TYPE:
             kj_type_is_one(s, sym, callee.span);
             return sym->type == KJ_VOID ? kj_no_value(e->span) : construction(s, e, sym->type);
-        case KJ_SYM_KERNEL:
-            return refuse_call(
-                s, e, kj_arena_printf(s->diag->arena, "'%s' is a kernel", sym->name),
-                kj_arena_printf(s->diag->arena,
-                                "code to share is a fn; a launch is written launch %s[blocks, "
-                                "threads](...)",
-                                sym->name));
+        case KJ_SYM_KERNEL: return refuse_kernel(s, e, sym);
         case KJ_SYM_RUN_FN:
             return refuse_call(
                 s, e,

@@ -89,7 +89,15 @@ bool kj_loop_attrs(kj_sema *s, const kj_stmt *st)
         if (strcmp(attr->name, "unchecked") == 0)
             kj_hint(s->diag, m,
                     "@unchecked stands before a kernel, or a block: @unchecked { ... }");
-        else
+        else if (strcmp(attr->name, "inbounds") == 0 || strcmp(attr->name, "simd") == 0 ||
+                 strcmp(attr->name, "ivdep") == 0) {
+            uint32_t end = attr->span.end;
+            while (s->diag->source->text[end] == ' ')
+                end++;
+            kj_hint(s->diag, m,
+                    "leave it out: indices that are known to be inside are not looked at");
+            kj_fix(s->diag, m, (kj_span){attr->span.begin - 1, end}, "%s", "");
+        } else
             kj_hint(s->diag, m, "a loop takes @unroll");
     }
     return unroll;

@@ -499,6 +499,7 @@ static void check_other(kj_sema *s, const kj_expr *e, const kj_symbol *sym)
                           "'%s' is a kernel: a launch needs a grid and a block", sym->name);
         kj_hint(s->diag, m, "write %s[blocks, threads](...) or %s.forall(n)(...)", sym->name,
                 sym->name);
+        kj_note_hidden(s, m, sym);
     } else if (sym->kind == KJ_SYM_FN) {
         kj_sema_run_function(s, e, sym);
     } else if (sym->kind == KJ_SYM_TYPE) {
