@@ -106,7 +106,7 @@ static const command commands[] = {
     {
         .name = "builtins",
         .arguments = "",
-        .summary = "list the functions kernels can call",
+        .summary = "list the functions of kernels and run blocks",
         .bit = IN_BUILTINS,
         .run = command_builtins,
     },

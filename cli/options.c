@@ -533,6 +533,11 @@ int parse_options(const command *c, int argc, char **argv, options *o)
         if (code != EXIT_OK)
             return code;
     }
+    if (o->check & KJIT_CHECK_NONE && o->check & (KJIT_CHECK_BOUNDS | KJIT_CHECK_ALL)) {
+        complain("--check=none leaves indices alone, and --check=%s looks at them: leave one out",
+                 o->check & KJIT_CHECK_BOUNDS ? "bounds" : "all");
+        return EXIT_USAGE;
+    }
     if (o->untrusted && o->check & KJIT_CHECK_NONE) {
         complain("--check=none is not for --untrusted: there indices are always looked at");
         return EXIT_USAGE;

@@ -45,7 +45,8 @@ typedef struct kj_save_request {
 
 bool kj_ends_with(const char *path, const char *end); /* whatever the case of its letters */
 kjit_status kj_file_kind(kjit_context *ctx, const char *path); /* is it one arrays are saved by? */
-bool kj_file_is_shaded(const char *path);  /* floats in it are shades between low and high */
+bool kj_file_is_shaded(const char *path); /* floats in it are shades between low and high */
+kjit_status kj_shades_apart(kjit_context *ctx, double low, double high); /* can these be the two? */
 bool kj_file_is_untyped(const char *path); /* its numbers take the type that is wanted */
 bool kj_file_has_names(const char *path);  /* of its arrays one is read by its name */
 

@@ -46,6 +46,15 @@ static void fill(const kjit_array *a, double low, double high, kjit_array *out)
     kj_float_leave(env);
 }
 
+kjit_status kj_shades_apart(kjit_context *ctx, double low, double high)
+{
+    if (isfinite(low) && isfinite(high) && low != high)
+        return KJIT_OK;
+    bool left_out = high == 1 && low == 1;
+    return kj_fail(ctx, KJIT_INVALID, "low and high are two numbers: %g and %g%s are not", low,
+                   high, left_out ? " (high is 1 unless it is given)" : "");
+}
+
 static kjit_status check(const kj_save_request *q, const char *kind, unsigned channels,
                          const kjit_array *a)
 {
@@ -65,10 +74,7 @@ static kjit_status check(const kj_save_request *q, const char *kind, unsigned ch
     }
     if (a->size == 0 || a->shape[0] > INT32_MAX || a->shape[1] > INT32_MAX)
         return kj_fail(q->ctx, KJIT_SHAPE, "cannot save shape %s as a picture", shape);
-    if (!isfinite(q->low) || !isfinite(q->high) || q->low == q->high)
-        return kj_fail(q->ctx, KJIT_INVALID, "low and high are two numbers: %g and %g are not",
-                       q->low, q->high);
-    return KJIT_OK;
+    return kj_shades_apart(q->ctx, q->low, q->high);
 }
 
 kjit_status kj_picture_of(const kj_save_request *q, const char *kind, unsigned channels,

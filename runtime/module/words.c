@@ -64,12 +64,18 @@ static void describe_file(const kj_library_file *f, kjit_word_info *out)
     take_comment(out, f->begin, at);
 }
 
-/* The function whose declaration begins at `line`. Of several with one comment, that stands above the first. */
+static bool is_empty(const char *line)
+{
+    return line && (*line == '\n' || *line == '\r');
+}
+
+/* The function whose declaration begins at `line`. Of several with one comment, that stands above the first: no empty line
+ * is between them. */
 static void describe_function(const kj_library_file *f, const char *line, kjit_word_info *out)
 {
     const char *name = line + strcspn(line, " ") + 1, *brace = strchr(line, '{');
     const char *end = line, *at = line_before(line, f->begin);
-    while (at && *at != '#') {
+    while (at && *at != '#' && !is_empty(at)) {
         end = at;
         at = line_before(at, f->begin);
     }

@@ -129,9 +129,11 @@ static bool check_target(kj_run *r, const char *text, int nth)
         kj_run_fail(r, KJIT_INVALID, kj_run_nowhere,
                     "'%s': behind the file's name stand low=NUMBER and high=NUMBER, not '%s'", text,
                     rest + 1);
-    bool ok =
-        r->status == KJIT_OK && kj_run_check(r, kj_file_kind(r->ctx, t.path), kj_run_nowhere) &&
-        kj_run_check(r, kj_file_target(r->ctx, t.path), kj_run_nowhere) && is_apart(r, t.path, nth);
+    bool ok = r->status == KJIT_OK &&
+              kj_run_check(r, kj_file_kind(r->ctx, t.path), kj_run_nowhere) &&
+              kj_run_check(r, kj_file_target(r->ctx, t.path), kj_run_nowhere) &&
+              is_apart(r, t.path, nth) &&
+              kj_run_check(r, kj_shades_apart(r->ctx, t.how.low, t.how.high), kj_run_nowhere);
     free(t.path);
     return ok;
 }

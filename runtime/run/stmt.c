@@ -27,19 +27,31 @@ static bool items_of(kj_run *r, kj_span at, kj_rvalue v, int wanted)
     return true;
 }
 
-/* Binds one name to the value, or several to its items. Takes the reference. */
-static bool bind_names(kj_run *r, kj_span at, const kj_name *names, kj_rvalue v, bool fixed)
+static bool bind_one(kj_run *r, kj_span at, const kj_name *name, kj_rvalue v, bool fixed,
+                     const kj_type_ref *type)
+{
+    if (!kj_run_bind(r, at, name->name, v, fixed))
+        return false;
+    r->names[r->nnames - 1].type = fixed ? NULL : type;
+    return true;
+}
+
+/* Binds one name to the value, or several to its items; `type`, of all of them, may be NULL. Takes the reference. */
+static bool bind_names(kj_run *r, kj_span at, const kj_name *names, kj_rvalue v, bool fixed,
+                       const kj_type_ref *type)
 {
     if (!names->next)
-        return kj_run_bind(r, at, names->name, v, fixed);
+        return bind_one(r, at, names, v, fixed, type);
+    const kj_type_ref *part = type ? type->parts : NULL;
     if (!items_of(r, at, v, count_names(names)))
         return false;
     int64_t i = 0;
     for (; names; names = names->next, i++) {
         kj_rvalue item = v.u.object->u.seq.items[i];
         kj_run_keep(item);
-        if (!kj_run_bind(r, at, names->name, item, fixed))
+        if (!bind_one(r, at, names, item, fixed, part))
             return false;
+        part = part ? part->next : NULL;
     }
     kj_run_drop(&v);
     return true;
@@ -70,7 +82,7 @@ static bool declare(kj_run *r, const kj_stmt *s)
     if (s->u.let.type &&
         !kj_run_convert(r, s->u.let.init->span, s->u.let.type, s->u.let.names->name, &v))
         return false;
-    return bind_names(r, s->u.let.init->span, s->u.let.names, v, !s->u.let.mutable);
+    return bind_names(r, s->u.let.init->span, s->u.let.names, v, !s->u.let.mutable, s->u.let.type);
 }
 
 /* An array as it is, a list in the elements' type. */
@@ -94,7 +106,8 @@ static bool fill_const(kj_run *r, const kj_const_array_info *a, kj_span at, kj_r
     return kj_run_check(r, status, at);
 }
 
-static bool assign_name(kj_run *r, const kj_expr *target, kj_rvalue v)
+/* A declared type is that of each value. */
+static bool assign_name(kj_run *r, const kj_expr *target, kj_span value_at, kj_rvalue v)
 {
     kj_rbinding *b = kj_run_binding_of(r, target->u.name);
     if (!b)
@@ -103,6 +116,8 @@ static bool assign_name(kj_run *r, const kj_expr *target, kj_rvalue v)
         kj_run_fail(r, KJIT_TYPE, target->span, "'%s' cannot be assigned", target->u.name);
         return kj_run_hint(r, "declare it with var");
     }
+    if (b->type && !kj_run_convert(r, value_at, b->type, b->name, &v))
+        return false;
     kj_run_drop(&b->value);
     b->value = kj_run_widened(v);
     b->value.literal = false;
@@ -130,7 +145,7 @@ static bool assign(kj_run *r, const kj_expr *target, kj_span value_at, kj_span w
         return kj_lazy_finish(r, value_at, &v) &&
                fill_const(r, kj_filled_of(r->program, item), value_at, v);
     if (target->kind == KJ_E_NAME)
-        return assign_name(r, target, v);
+        return assign_name(r, target, value_at, v);
     kj_rvalue base;
     kj_rplace place;
     if (!find_place(r, target, &base, &place) ||
@@ -314,7 +329,7 @@ static bool for_loop(kj_run *r, const kj_stmt *s)
         return false;
     int names = r->nnames;
     for (int64_t i = 0; kj_run_item(r, at, over, i, &item); i++) {
-        bool ok = go_on(r, at) && bind_names(r, at, s->u.for_.names, item, true) &&
+        bool ok = go_on(r, at) && bind_names(r, at, s->u.for_.names, item, true, NULL) &&
                   block(r, s->u.for_.body);
         kj_run_leave(r, names);
         if (!ok && over.kind == KJ_R_ARRAY && s->u.for_.names->next && r->at.begin == at.begin &&

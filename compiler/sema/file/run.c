@@ -259,18 +259,6 @@ static void check_for(kj_sema *s, const kj_stmt *st, int loops)
     kj_scope_pop(s);
 }
 
-/* Here extents may stand in a type: they are checked when the block runs. */
-static kj_type check_type(kj_sema *s, const kj_type_ref *ref)
-{
-    if (!ref)
-        return (kj_type){.kind = KJ_T_NONE};
-    kj_type_ref plain = *ref;
-    if (!ref->file)
-        kj_sema_run_list(s, ref->extents);
-    plain.extents = NULL;
-    return kj_resolve_type(s, &plain);
-}
-
 /* What is certain of each name. A param may be replaced, by a value of its kind. */
 static const kj_known *known_names(kj_sema *s, const kj_stmt *st, const kj_type *type)
 {
@@ -304,7 +292,7 @@ static void check_let(kj_sema *s, const kj_stmt *st)
                 "what a function takes stands behind its name: run f(n = 10) { ... }");
     if (st->u.let.init)
         kj_sema_run_expr(s, st->u.let.init);
-    kj_type type = check_type(s, st->u.let.type);
+    kj_type type = kj_resolve_type(s, st->u.let.type);
     const kj_known *each = known_names(s, st, &type);
     kj_role role = st->kind == KJ_S_PARAM ? KJ_ROLE_PARAM
                    : st->u.let.mutable    ? KJ_ROLE_VAR
@@ -390,7 +378,7 @@ static void check_parameters(kj_sema *s, const kj_item *fn)
 {
     for (const kj_param_decl *p = fn->params; p; p = p->next) {
         kj_name name = {.name = p->name, .span = p->span};
-        kj_type type = check_type(s, p->type);
+        kj_type type = kj_resolve_type(s, p->type);
         kj_sema_run_expr(s, p->init);
         declare_run_names(s, &name, KJ_ROLE_PARAM);
         kj_run_set_known(s, &name, kj_known_of_type(&type));

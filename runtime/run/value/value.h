@@ -98,7 +98,8 @@ typedef struct kj_lazy {
 typedef struct kj_rbinding {
     const char *name;
     kj_rvalue value;
-    bool fixed; /* let, param, loop variable */
+    bool fixed;              /* let, param, loop variable */
+    const kj_type_ref *type; /* of a var that declares one: of all its values; else NULL */
 } kj_rbinding;
 
 typedef enum kj_rflow { KJ_FLOW_NEXT, KJ_FLOW_BREAK, KJ_FLOW_CONTINUE, KJ_FLOW_RETURN } kj_rflow;
