@@ -346,10 +346,14 @@ static void visit_if(kj_limit_walk *w, const kj_tstmt *st)
     assigned_by(w, &yes, &no, outer);
 }
 
+/* The values of a failed assert are parts of its condition, the same nodes: they were decided there, where less was
+ * known of them. */
 static void visit_report(kj_limit_walk *w, const kj_tstmt *s)
 {
-    visit_exprs(w, s->u.report.values, s->u.report.site->nvalues);
-    w->dead |= s->u.report.site->fault;
+    bool fault = s->u.report.site->fault;
+    if (!fault)
+        visit_exprs(w, s->u.report.values, s->u.report.site->nvalues);
+    w->dead |= fault;
 }
 
 static void visit_barrier(kj_limit_walk *w, const kj_tstmt *s)

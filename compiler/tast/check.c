@@ -1,5 +1,6 @@
 /* What a typed kernel promises (tast.h), looked at, for tests: a kernel in; the first promise that does
  * not hold out, NULL when all do. */
+#include "base/hash.h"
 #include "tast/tast.h"
 
 typedef enum state { UNDECLARED, IN_SCOPE, OUT_OF_SCOPE } state;
@@ -11,6 +12,9 @@ typedef struct check {
     int *declared; /* those in scope, the latest last */
     int ndeclared;
     bool *arrays; /* local and shared ones that were declared, by root id */
+    const kj_texpr *
+        *loads; /* those that were seen, by a hash of their address; a power of two of places */
+    int nloads, load_places;
     const char *wrong;
 } check;
 
@@ -80,6 +84,38 @@ static void typed(check *c, const kj_texpr *e, kj_dtype type, const char *what)
         wrong(c, "%s is %s and not %s", what, kj_types[e->type].name, kj_types[type].name);
 }
 
+/* Its place in the table, which has an empty one. */
+static const kj_texpr **place_of(const check *c, const kj_texpr *e)
+{
+    uint64_t at = kj_hash_word(KJ_HASH_BEGIN, (uint64_t)(uintptr_t)e);
+    while (c->loads[at % (uint64_t)c->load_places] && c->loads[at % (uint64_t)c->load_places] != e)
+        at++;
+    return &c->loads[at % (uint64_t)c->load_places];
+}
+
+static void grow_loads(check *c)
+{
+    const kj_texpr **old = c->loads;
+    int places = c->load_places;
+    c->load_places = places ? 2 * places : 64;
+    c->loads = KJ_NEW_ARRAY(c->arena, const kj_texpr *, (size_t)c->load_places);
+    for (int i = 0; i < places; i++)
+        if (old[i])
+            *place_of(c, old[i]) = old[i];
+}
+
+/* What is known of an access is known where it stands: it stands in one place. */
+static void once(check *c, const kj_texpr *e)
+{
+    if (2 * c->nloads >= c->load_places)
+        grow_loads(c);
+    const kj_texpr **at = place_of(c, e);
+    if (*at)
+        wrong(c, "an element of %s is loaded in two places by one node", e->u.load.array->name);
+    *at = e;
+    c->nloads++;
+}
+
 static void check_access(check *c, const kj_tarray *a, kj_texpr *const *index)
 {
     touch(c, a);
@@ -138,6 +174,7 @@ static void check_kind(check *c, const kj_texpr *e, const around *up)
     case KJ_TE_LOAD:
         check_access(c, e->u.load.array, e->u.load.index);
         typed(c, e, e->u.load.array->elem, "an element");
+        once(c, e);
         break;
     case KJ_TE_CALL: break;
     case KJ_TE_ATOMIC: check_access(c, e->u.atomic.array, e->u.atomic.index); break;
@@ -237,7 +274,11 @@ static void check_stmt(check *c, const kj_tstmt *s, const around *up)
     case KJ_TS_CONTINUE: check_leave(c, NULL, up); break;
     case KJ_TS_LEAVE: check_leave(c, s->u.leave, up); break;
     case KJ_TS_INLINE: check_stmts(c, s->u.block->body, &(around){up, s->u.block}); break;
-    case KJ_TS_REPORT: check_values(c, s->u.report.values, s->u.report.site->nvalues, up); break;
+    case KJ_TS_REPORT:
+        if (!s->u.report.site
+                 ->fault) /* its values are parts of its condition, and were seen there */
+            check_values(c, s->u.report.values, s->u.report.site->nvalues, up);
+        break;
     case KJ_TS_LAUNCH:
         check_values(c, s->u.launch.values, s->u.launch.nvalues, up);
         declare(c, s->u.launch.result);
