@@ -361,6 +361,10 @@ bool kj_hint_habit(kj_sema *s, kj_message *m, const char *name)
 
 void kj_hint_module_member(kj_sema *s, kj_message *m, const char *name)
 {
+    if (s->in_run && kj_run_builtin_named(name) >= 0) { /* what it is in a kernel doesn't matter */
+        kj_hint(s->diag, m, "write %s(...)", name);
+        return;
+    }
     if (hint_of(s, m, name, members, sizeof members / sizeof *members) || kj_hint_habit(s, m, name))
         return;
     const kj_symbol *own = kj_scope_find(s->scope, name);
