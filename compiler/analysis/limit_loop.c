@@ -244,7 +244,11 @@ static void settle_turns(kj_limit_walk *w, kj_limit_loop *l, const around *a)
 
 static void walk_loop(kj_limit_walk *w, const around *a)
 {
-    enum { GUESSES = 2 }; /* one in another: each walks over its body again */
+    enum {
+        GUESSES = 2, /* one in another: each walks over its body again */
+        MOST_VISITS =
+            50000 /* then variables of loops may be anything, and each is walked over once */
+    };
     const kj_tstmt *s = a->loop, *body = s->kind == KJ_TS_FOR ? s->u.for_.body : s->u.while_.body;
     const kj_var **vars;
     kj_limit_loop l = {.up = w->loop, .stmt = s, .born = w->state.born};
@@ -258,7 +262,7 @@ static void walk_loop(kj_limit_walk *w, const around *a)
     }
     w->loop = &l;
     w->looped = true;
-    if (l.guess && w->guesses < GUESSES) {
+    if (l.guess && w->guesses < GUESSES && w->visits < MOST_VISITS) {
         w->guesses++;
         l.trial = true;
         walk_turn(w, &l, a);

@@ -366,6 +366,7 @@ static void visit_barrier(kj_limit_walk *w, const kj_tstmt *s)
 
 static void visit(kj_limit_walk *w, kj_tstmt *s)
 {
+    w->visits++;
     switch (s->kind) {
     case KJ_TS_DECL: visit_decl(w, s); break;
     case KJ_TS_ASSIGN: visit_assign(w, s); break;

@@ -60,6 +60,7 @@ typedef struct kj_limit_walk {
     kj_limit_loop *loop;
     kj_limit_left *left;
     int guesses; /* loops around that are being guessed at */
+    int visits;  /* of statements, of which loops in loops have many */
 } kj_limit_walk;
 
 /* Of others nothing is known but facts, such as u32(f) < 8. */
