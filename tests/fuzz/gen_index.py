@@ -77,6 +77,7 @@ class Indices:
         if known:
             choices.append((8, lambda: name(r.pick(known))))
             choices.append((3, lambda: self.shifted(r.pick(known), v, k)))
+            choices.append((3, lambda: self.partner(r.pick(known), v, k)))
         return r.weighted(choices)()
 
     def affine(self, index_var, scale, more):
@@ -111,6 +112,18 @@ class Indices:
             return binary("-", lit(n - 1), e) if high < n else e
         return add(e, lit(c)) if c > 0 else sub(e, lit(-c))
 
+    def exchanging(self, t, n):
+        """The bits below n, a power of two, in which the partners of a butterfly differ: one number for all threads."""
+        r = self.r
+        if r.chance(50):
+            return lit(r.pick([1, 2, 4, 8, 16, 32, 64, r.below(n)]) % n)
+        return binary("&", self.uniformly("grid", lambda: self.real(t, 1)), lit(n - 1))
+
+    def partner(self, w, v, k):
+        """A variable with some bits exchanged, still inside."""
+        n = 1 << max(w.get("range")[1], 1).bit_length()
+        return binary("^", name(w), self.exchanging(w.type, n)) if n <= v.get("least")[k] else name(w)
+
     def element(self, v):
         """An element that may be read here: of an array that this thread alone uses, its own."""
         if v.get("role") == "own":
@@ -137,12 +150,15 @@ class Indices:
         return cond(index(array, at), inside, other)
 
     def near(self):
-        """A known index and something constant: a neighbour."""
+        """A known index and something constant, a neighbour; or its partner in a butterfly."""
         r = self.r
         known = [w for w in self.visible() if (w.get("range") or w.get("inside")) and w.type in SIGNED]
         if not known:
             return self.real("i64", 1)
-        e = name(r.pick(known))
+        w = r.pick(known)
+        e = name(w)
+        if r.chance(25):
+            return binary("^", e, self.exchanging(w.type, 128))
         if r.chance(25):
             e = mul(e, lit(r.between(1, 3)))
         return binary(r.pick("+-"), e, lit(r.between(0, 4)))

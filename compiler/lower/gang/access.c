@@ -161,6 +161,8 @@ kj_access kj_lower_access(kj_lower *lo, const kj_tarray *a, kj_texpr *const *ind
         lo->target->access_local(lo, a->root, &out);
     else
         out.base = lo->roots[a->root->id];
+    if (!kj_is_crossed(lo, &out) && out.offset.form == KJ_CROSSED)
+        out.offset = kj_tile_dense(lo, out.offset);
     if (a->ndim > 0)
         find_group(&out, a, at[a->ndim - 1]);
     out.columns = lo->rows > 1 && has_columns(lo, a, at);

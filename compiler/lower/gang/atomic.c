@@ -315,7 +315,7 @@ static spilled spill(kj_lower *lo, kj_tile t, const char *name)
 static spilled spill_index(kj_lower *lo, kj_tile t)
 {
     spilled s = spill(lo, t, "at");
-    s.stays = t.form == KJ_DENSE && t.lanes > 1;
+    s.stays = t.form != KJ_LINEAR && t.lanes > 1;
     return s;
 }
 

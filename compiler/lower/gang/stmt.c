@@ -321,7 +321,7 @@ static counter counter_new(kj_lower *lo, kj_tile start, kj_tile stop, kj_tile st
 {
     counter c = {.shape = start};
     int rows = start.rows > step.rows ? start.rows : step.rows;
-    if (step.lanes > 1 || (start.lanes > 1 && start.form == KJ_DENSE))
+    if (step.lanes > 1 || (start.lanes > 1 && start.form != KJ_LINEAR))
         c.shape = kj_tile_spread(lo, start, rows, lo->lanes);
     else if (rows > start.rows)
         c.shape.v[1] = c.shape.v[2] = c.shape.v[3] = c.shape.v[0];

@@ -150,7 +150,8 @@ void kj_watch_access(kj_lower *lo, const kj_tarray *a, const kj_access *at, uint
     flags |= local ? KJ_WATCH_LOCAL : 0;
     if ((flags & KJ_WATCH_KIND) != KJ_WATCH_ATOMIC)
         flags |= lo->watched[a->watch->id] & (stored ? ~(unsigned)KJ_WATCH_GUESS : KJ_WATCH_GUESS);
-    const kj_tile *t = local ? &at->own : &at->offset;
+    const kj_tile places = local ? at->own : at->offset;
+    const kj_tile t = places.form == KJ_CROSSED ? kj_tile_dense(lo, places) : places;
     LLVMValueRef base = at->base;
     if (local)
         base = LLVMConstIntToPtr(kj_i64(lo, KJ_WATCH_OWN(a->root->id)), lo->ptr);
@@ -158,7 +159,7 @@ void kj_watch_access(kj_lower *lo, const kj_tarray *a, const kj_access *at, uint
         LLVMValueRef args[MOST_ARGS] = {NULL, number(lo, (uint32_t)a->watch->id), number(lo, flags),
                                         thread_of(lo, row), lanes_of(lo, row, m)};
         args[7] = stored_bits(lo, stored);
-        watch_row(lo, at, t, base, row, args);
+        watch_row(lo, at, &t, base, row, args);
     }
 }
 

@@ -21,9 +21,10 @@
 enum { KJ_MAX_ROWS = 4, KJ_MAX_LANES = 64, KJ_MATH_LANES = 16 };
 
 typedef enum kj_form {
-    KJ_DENSE,  /* v[row]: a scalar, or with lanes > 1 a vector */
-    KJ_LINEAR, /* lane l of a row is v[row] + l * stride; integers */
-    KJ_PREFIX, /* bool: lane l is true when l < v[row], an i32 between 0 and lanes */
+    KJ_DENSE,   /* v[row]: a scalar, or with lanes > 1 a vector */
+    KJ_LINEAR,  /* lane l of a row is v[row] + l * stride; integers */
+    KJ_CROSSED, /* lane l of a row is v[row] + (l ^ cross); integers */
+    KJ_PREFIX,  /* bool: lane l is true when l < v[row], an i32 between 0 and lanes */
 } kj_form;
 
 /* Of lanes that are no line by their form. */
@@ -49,6 +50,7 @@ typedef struct kj_tile {
     uint8_t even;     /* integers: each v[] is a multiple of 1 << even */
     kj_run runs;      /* of dense integers with lanes */
     int64_t stride;
+    LLVMValueRef cross; /* of a crossed tile: an i64 below its lanes, a power of two */
     LLVMValueRef v[KJ_MAX_ROWS];
 } kj_tile;
 

@@ -101,6 +101,13 @@ bool kj_is_chosen(kj_lower *lo, const kj_access *a);
 LLVMValueRef kj_load_chosen(kj_lower *lo, const kj_access *a, int row);
 void kj_store_chosen(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj_mask m);
 
+/* ---- crossed.c ---- */
+
+/* Are its rows vectors whose elements a register's permutation puts in order? And a row of such. */
+bool kj_is_crossed(const kj_lower *lo, const kj_access *a);
+LLVMValueRef kj_load_crossed(kj_lower *lo, const kj_access *a, int row, kj_mask m);
+void kj_store_crossed(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj_mask m);
+
 /* ---- row.c ---- */
 
 /* Row `row` of an access whose lanes differ. */

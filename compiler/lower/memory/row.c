@@ -97,6 +97,8 @@ LLVMValueRef kj_load_row(kj_lower *lo, const kj_access *a, int row, kj_mask m)
         return kj_load_unit(lo, a, row, kj_vec(lo, kj_memory_type(a->type), a->offset.lanes), m);
     if (kj_is_chosen(lo, a))
         return kj_load_chosen(lo, a, row);
+    if (kj_is_crossed(lo, a))
+        return kj_load_crossed(lo, a, row, m);
     if (a->group && (size >= 4 || m.kind == KJ_ALL))
         return kj_load_group(lo, a, row, m);
     return (is_looked_at(lo, a) ? load_runs : kj_load_apart)(lo, a, row, m);
@@ -119,6 +121,8 @@ void kj_store_row(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj_
         kj_store_unit(lo, a, row, v, m);
     else if (kj_is_chosen(lo, a))
         kj_store_chosen(lo, a, row, v, m);
+    else if (kj_is_crossed(lo, a))
+        kj_store_crossed(lo, a, row, v, m);
     else
         (is_looked_at(lo, a) ? store_runs : kj_store_apart)(lo, a, row, v, m);
 }

@@ -77,10 +77,10 @@ static void settle_product(kj_tile *t, kj_bounds a, kj_bounds b)
     settle(t, least, most);
 }
 
-/* Is it linear but for a jump? */
+/* Is it linear, or crossed, but for a jump? */
 static bool is_broken(kj_tile t)
 {
-    return t.form == KJ_LINEAR && t.wraps;
+    return kj_is_line(t) && t.wraps;
 }
 
 bool kj_counts(kj_dtype type, kj_tile b)
@@ -150,7 +150,7 @@ void kj_know(kj_tile *t, kj_op op, kj_tile ta, kj_tile tb)
         break;
     default: break;
     }
-    if (t->form == KJ_LINEAR)
+    if (kj_is_line(*t))
         t->wraps |= is_broken(ta) || is_broken(tb);
 }
 

@@ -93,7 +93,7 @@ static LLVMValueRef to_i32(kj_lower *lo, LLVMValueRef v, int lanes)
 static kj_tile as_i32(kj_lower *lo, kj_tile t)
 {
     for (int r = 0; r < t.rows && !t.narrow; r++)
-        t.v[r] = to_i32(lo, t.v[r], t.form == KJ_LINEAR ? 1 : t.lanes);
+        t.v[r] = to_i32(lo, t.v[r], kj_is_line(t) ? 1 : t.lanes);
     t.narrow = false;
     t.type = KJ_I32;
     return t;
@@ -119,12 +119,11 @@ kj_tile kj_tile_dense(kj_lower *lo, kj_tile t)
     if (t.form == KJ_DENSE)
         return t;
     t.runs = kj_runs(t);
-    if (t.form == KJ_LINEAR && can_narrow(t) && t.lanes > 1)
+    if (kj_is_line(t) && can_narrow(t) && t.lanes > 1)
         return as_narrow(lo, kj_tile_dense(lo, as_i32(lo, t)));
     for (int r = 0; r < t.rows; r++) {
-        if (t.form == KJ_LINEAR) {
-            LLVMValueRef steps = kj_iota(lo->types[t.type], t.lanes, t.stride);
-            t.v[r] = LLVMBuildAdd(lo->b, kj_splat(lo, t.v[r], t.lanes), steps, "");
+        if (kj_is_line(t)) {
+            t.v[r] = kj_line_row(lo, t, r);
         } else {
             LLVMValueRef count = kj_splat(lo, LLVMBuildTrunc(lo->b, t.v[r], lo->i8, ""), t.lanes);
             t.v[r] = LLVMBuildICmp(lo->b, LLVMIntULT, kj_iota(lo->i8, t.lanes, 1), count, "");
@@ -437,10 +436,11 @@ static bool narrow_binary(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, kj_tile 
 kj_tile kj_tile_binary(kj_lower *lo, kj_op op, kj_tile a, kj_tile b)
 {
     kj_tile out;
-    if (linear_binary(lo, op, a, b, &out) || kj_divide_linear(lo, op, a, b, &out) ||
-        linear_compare(lo, op, a, b, &out) || linear_equal(lo, op, a, b, &out) ||
-        parallel_compare(lo, op, a, b, &out) || kj_divide_runs(lo, op, a, b, &out) ||
-        kj_wrap_around(lo, op, a, b, &out) || narrow_binary(lo, op, a, b, &out))
+    if (linear_binary(lo, op, a, b, &out) || kj_crossed_binary(lo, op, a, b, &out) ||
+        kj_divide_linear(lo, op, a, b, &out) || linear_compare(lo, op, a, b, &out) ||
+        linear_equal(lo, op, a, b, &out) || parallel_compare(lo, op, a, b, &out) ||
+        kj_divide_runs(lo, op, a, b, &out) || kj_wrap_around(lo, op, a, b, &out) ||
+        narrow_binary(lo, op, a, b, &out))
         return out;
     kj_run runs = kj_runs_of(op, a, b);
     bool divides = op == KJ_OP_FLOORDIV || op == KJ_OP_MOD;
@@ -520,7 +520,7 @@ kj_tile kj_tile_convert(kj_lower *lo, kj_tile a, kj_dtype to)
         return kj_half_convert(lo, a, to);
     bool ints = kj_is_int(a.type) && kj_is_int(to);
     bool narrowing = ints && kj_types[to].bits <= kj_types[a.type].bits;
-    bool keep = a.form == KJ_LINEAR && ints && (narrowing || !a.wraps);
+    bool keep = kj_is_line(a) && ints && (narrowing || !a.wraps);
     if (!keep)
         a = kj_tile_dense(lo, a);
     if (a.narrow)
@@ -533,8 +533,9 @@ kj_tile kj_tile_convert(kj_lower *lo, kj_tile a, kj_dtype to)
     for (int r = 0; r < a.rows; r++)
         out.v[r] = convert(lo, a.v[r], a.type, to, type);
     if (keep) {
-        out.form = KJ_LINEAR;
+        out.form = a.form;
         out.stride = a.stride;
+        out.cross = a.cross;
         out.wraps = true;
     }
     kj_bounds all = kj_type_bounds(to);

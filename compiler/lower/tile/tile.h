@@ -115,6 +115,19 @@ bool kj_divide_runs(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, kj_tile *out);
  * where it does not look like that. */
 bool kj_wrap_around(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, kj_tile *out);
 
+/* ---- crossed.c ---- */
+
+/* Is a row one scalar, from which the lanes follow? */
+static inline bool kj_is_line(kj_tile t)
+{
+    return t.form == KJ_LINEAR || t.form == KJ_CROSSED;
+}
+/* `i ^ u`, where i's rows begin at multiples of their lanes and u is one number, and what is that much more or less.
+ * False where it is none. */
+bool kj_crossed_binary(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, kj_tile *out);
+/* A row of a line as a vector. */
+LLVMValueRef kj_line_row(kj_lower *lo, kj_tile t, int row);
+
 /* ---- range.c ---- */
 
 /* Of range(): is `i` before the end; is the end more than a step away; is the step 1 or -1. */
