@@ -66,6 +66,8 @@ typedef struct job {
     kj_text shown; /* the text of the stage */
     unit unit;
     int size;    /* of the largest function, as lowered */
+    bool broad;  /* gangs that go across blocks make it too large to be optimised well */
+    bool within; /* gangs end where their block does */
     bool rolled; /* loops stay loops, whatever @unroll says */
     char *error; /* what is wrong with the toolchain, for LLVMDisposeMessage; NULL: nothing */
     bool over;
@@ -344,6 +346,14 @@ static void refuse_large(job *j)
             j->options->most_code ? "that is the context's limit of compile_code: " : "");
 }
 
+static bool goes_across(const job *j)
+{
+    bool any = false;
+    for (int i = 0; i < j->nitems; i++)
+        any |= j->items[i].code->across;
+    return any;
+}
+
 static void lower(job *j)
 {
     unit *u = &j->unit;
@@ -357,6 +367,7 @@ static void lower(job *j)
                               .code = u->code,
                               .allocas = u->allocas,
                               .lines = u->lines,
+                              .within = j->within || j->rolled,
                               .rolled = j->rolled,
                               .entry = it->code->entry,
                               .kernel = it->kernel,
@@ -372,7 +383,8 @@ static void lower(job *j)
         (u->target.kind->gpu ? kj_lower_gpu : kj_lower_cpu)(j->arena, &spec, it->code);
     }
     j->size = (j->options->most_code ? kj_target_code : kj_target_largest)(u->module);
-    j->over = is_large(j);
+    j->broad = goes_across(j) && kj_target_largest(u->module) > u->target.kind->large_code;
+    j->over = is_large(j) || j->broad;
     check_module(j, "llvm");
     show_module(j, KJ_STAGE_LLVM);
 }
@@ -466,6 +478,11 @@ static void make_fitting_code(job *j)
     kj_compile_options less = *asked;
     less.opt_level = 1;
     make_code(j);
+    if (j->broad) {
+        j->over = false;
+        j->within = true;
+        make_code(j);
+    }
     if (is_deep(j) && asked->opt_level > 1) {
         j->options = &less;
         make_again(j);

@@ -32,6 +32,10 @@ static inline bool kj_is_dense(kj_layout layout)
  * is: the step from one row to the next is a constant then. */
 enum { KJ_SHORT_LAST = 4 };
 
+/* Of a block whose row is no multiple of GANG threads, a launch's code may know whether as many as WIDE of the grid are
+ * side by side. */
+enum { KJ_GANG = 16, KJ_WIDE = 2 * KJ_GANG };
+
 /* What a launch fixes about a kernel. Arrays are indexed like the kernel's declarations. */
 typedef struct kj_spec {
     const kj_dtype *generics; /* one a generic parameter */
@@ -44,6 +48,8 @@ typedef struct kj_spec {
     bool no_contract; /* --fp-contract=off */
     bool disjoint;    /* no two array arguments share memory */
     bool aligned;     /* every array's first element is at a multiple of 16 bytes */
+    unsigned wide; /* of a CPU, a bit an axis: so many threads of the grid are side by side that gangs fit, blocks or
+                      not (KJ_WIDE) */
     unsigned checks;  /* what running code looks for: KJ_CHECK_... bits, neither NONE nor ALL */
     bool polls;       /* loops look at the launch's halt */
     bool
@@ -401,6 +407,7 @@ typedef struct kj_code {
     int64_t
         scratch; /* bytes a worker needs for values that live across barriers; a multiple of 64 */
     bool fused;  /* a CPU's: neighbouring blocks run side by side */
+    bool across; /* and gangs go from one into the next */
     uint64_t unheld; /* what kj_unheld said of the launch it is for; all ones: of any */
     int64_t stack;   /* bytes that it and its children take of a CPU's stack, each */
     const kj_kernel_info *kernel; /* in that arena */

@@ -400,7 +400,7 @@ bool kj_run_alone(kj_arena *arena, const kj_tkernel *k, const kj_deps *deps)
     enum { ROUNDS = 3 /* of which the last finds hardly anything */ };
     search f = {.deps = deps, .arena = arena, .turns = 1, .often = 1};
     if (k->block[0] < 2 || deps->warps || deps->atomics || k->checks & KJ_CHECKS_WATCHED ||
-        kj_shows_order(k) || kj_is_narrow(k) ||
+        kj_shows_order(k) || (kj_is_narrow(k) && !k->across) ||
         !kj_steps_find(&f.steps, arena, k, k->lanes, k->flat))
         return false;
     f.apart = KJ_NEW_ARRAY(arena, bool, (size_t)k->nvars + 1);

@@ -24,6 +24,7 @@ static void put_kernel(dump *d, const kj_tkernel *k)
     kj_text_printf(&d->out, "]%s",
                    d->deps && d->deps->alone ? ", threads one by one"
                    : k->flat                 ? ", lanes by the threads' numbers"
+                   : k->across               ? ", lanes across blocks"
                                              : "");
     kj_text_printf(&d->out, k->lanes ? ", lanes along %c\n" : "\n", "xyz"[k->lanes]);
 }

@@ -23,6 +23,7 @@ typedef struct search {
     double cost;
     bool moves;   /* some access does, by an element */
     bool follows; /* or by more */
+    bool shares;  /* rows of a gang have loops in common, or columns */
 } search;
 
 /* ---- Accesses ---- */
@@ -76,6 +77,7 @@ static void access(search *f, const kj_tarray *a, kj_texpr *const *index)
     f->cost += times * (f->narrow ? cost_narrow(f, a, index, s) : once);
     f->moves |= s == KJ_STEP_ONE;
     f->follows |= s != KJ_STEP_STAYS;
+    f->shares |= s != KJ_STEP_STAYS && s != KJ_STEP_ONE;
 }
 
 /* How many operations of vectors an expression is, without its operands. What moves by an element is a number. Of
@@ -116,6 +118,7 @@ static void count(search *f, const kj_tstmt *s);
 static void count_loop(search *f, const kj_tstmt *s)
 {
     f->depth++;
+    f->shares = true;
     if (s->kind == KJ_TS_WHILE)
         kj_walk_expr(s, s->u.while_.test, visit_access, f);
     count(f, s->kind == KJ_TS_WHILE ? s->u.while_.body : s->u.for_.body);
@@ -141,12 +144,14 @@ static void count(search *f, const kj_tstmt *s)
 
 /* Along an axis that nothing follows the lanes would all do the same. Variables that take many rounds
  * to be known are not worth the time: then x is the best. */
-static double cost_along(kj_arena *arena, const kj_tkernel *k, int axis, bool flat)
+static double cost_along(kj_arena *arena, const kj_tkernel *k, int axis, bool flat, bool narrow, bool *shares)
 {
-    search f = {.narrow = kj_is_narrow(k)};
+    search f = {.narrow = narrow};
+    *shares = false;
     if (!kj_steps_find(&f.steps, arena, k, axis, flat))
         return axis == 0 && !flat ? 0 : INFINITY;
     count(&f, k->body->body);
+    *shares = f.shares;
     bool any = axis == 0 || f.moves || (f.narrow && f.follows && k->block[axis] >= FEW);
     return any ? f.cost : INFINITY;
 }
@@ -189,26 +194,29 @@ bool kj_shows_order(const kj_tkernel *k)
 /* How a CPU's lanes had best run: along that axis of threadIdx; or `flat`, by the threads' numbers. */
 typedef struct lanes_of_gang {
     int axis;
-    bool flat;
+    bool flat, shares; /* kj_tkernel's */
 } lanes_of_gang;
 
-static lanes_of_gang choose(kj_arena *arena, const kj_tkernel *k)
+/* `across`: by axis, do they go on into the next block? Then blocks are not narrow. */
+static lanes_of_gang choose(kj_arena *arena, const kj_tkernel *k, const bool across[3])
 {
-    lanes_of_gang best = {0, false};
+    lanes_of_gang best = {.axis = 0};
+    bool narrow = kj_is_narrow(k) && !across[0], shares = false;
     if (!is_long(k, 1) && !is_long(k, 2) && !kj_is_narrow(k))
         return best;
     bool shows = kj_shows_order(k);
-    double least = cost_along(arena, k, 0, false);
-    if (kj_is_narrow(k)) {
-        double flat = cost_along(arena, k, 0, true);
+    double least = cost_along(arena, k, 0, false, narrow, &best.shares);
+    if (narrow) {
+        double flat = cost_along(arena, k, 0, true, true, &shares);
         best.flat = flat <= least;
         least = best.flat ? flat : least;
     }
-    least = kj_is_narrow(k) ? least : least * 2 / 3;
+    least = narrow ? least : least * 2 / 3;
     for (int axis = 1; axis < 3 && !shows; axis++) {
-        double cost = is_long(k, axis) ? cost_along(arena, k, axis, false) : INFINITY;
+        bool enough = is_long(k, axis) || (across[axis] && k->block[axis] > 1);
+        double cost = enough ? cost_along(arena, k, axis, false, narrow, &shares) : INFINITY;
         if (cost < least) {
-            best = (lanes_of_gang){axis, false};
+            best = (lanes_of_gang){.axis = axis, .shares = shares};
             least = cost;
         }
     }
@@ -218,12 +226,18 @@ static lanes_of_gang choose(kj_arena *arena, const kj_tkernel *k)
 const kj_tkernel *kj_with_lanes(kj_arena *arena, const kj_tkernel *k)
 {
     bool watched = k->checks & KJ_CHECKS_WATCHED; /* who knows the source's axes alone */
-    lanes_of_gang best = watched ? (lanes_of_gang){.flat = kj_is_narrow(k)} : choose(arena, k);
-    if (best.axis == 0 && !best.flat)
+    bool across[3];
+    for (int axis = 0; axis < 3; axis++)
+        across[axis] = kj_go_across(arena, k, axis);
+    lanes_of_gang best =
+        watched ? (lanes_of_gang){.flat = kj_is_narrow(k)} : choose(arena, k, across);
+    if (best.axis == 0 && !best.flat && !across[0])
         return k;
     kj_tkernel *turned = KJ_NEW(arena, kj_tkernel);
     *turned = *k;
     turned->flat = best.flat;
+    turned->across = !best.flat && across[best.axis];
+    turned->shares = best.shares;
     turned->lanes = best.axis;
     turned->block[0] = k->block[best.axis];
     turned->block[best.axis] = k->block[0];

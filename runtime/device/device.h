@@ -231,6 +231,7 @@ typedef struct kj_device_ops {
     kj_stage stage;  /* what load takes */
     bool variants;   /* kj_spec's `disjoint` and `aligned` make a difference to its code */
     bool lasts;      /* kj_spec's `lasts` do */
+    bool wide;       /* kj_spec's `wide` does */
     unsigned checks; /* that its code can have: kj_check bits */
     int64_t max_block[3], max_threads, max_grid[3], max_shared;
     int32_t dlpack[KJIT_MANAGED + 1]; /* DLPack's device type for each kjit_memory */

@@ -90,8 +90,8 @@ static void make_key(kj_binding *b)
     for (int i = 0; i < 3; i++)
         b->small = b->small && b->grid[i] <= (KJ_SMALL - 1) / b->block[i];
     b->key[0] = (uint64_t)b->small << 63 | (uint64_t)b->disjoint << 62 |
-                (uint64_t)b->aligned << 61 | (uint64_t)b->block[0] | (uint64_t)b->block[1] << 20 |
-                (uint64_t)b->block[2] << 40;
+                (uint64_t)b->aligned << 61 | (uint64_t)b->block[0] | (uint64_t)b->wide << 16 |
+                (uint64_t)b->block[1] << 20 | (uint64_t)b->block[2] << 40;
     unsigned at = 64;
     for (int i = 0; i < decl->ngenerics; i++)
         pack(b->key, &at, (uint64_t)b->generics[i], 16);
@@ -104,8 +104,19 @@ static void make_key(kj_binding *b)
         consts[i] = value_bits(b->consts[i]);
 }
 
+/* Along which axes are enough of the grid's threads side by side, where a block's rows are no whole gangs? */
+static unsigned find_wide(const kj_binding *b)
+{
+    unsigned wide = 0;
+    for (int i = 0; i < 3 && b->kernel->mod->ctx->ops->wide; i++)
+        if (b->block[i] % KJ_GANG != 0 && b->grid[i] >= (KJ_WIDE + b->block[i] - 1) / b->block[i])
+            wide |= 1u << i;
+    return wide;
+}
+
 void kj_binding_key(kj_binding *b)
 {
+    b->wide = find_wide(b);
     if (b->kernel->mod->ctx->ops->variants || has_parts(b)) {
         b->disjoint = true;
         compare_arrays(b);

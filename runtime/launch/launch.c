@@ -16,6 +16,7 @@ kjit_status kj_launch_find(kj_binding *b, kj_variant **out)
                     .small = b->small,
                     .disjoint = b->disjoint,
                     .aligned = b->aligned,
+                    .wide = b->wide,
                     .checks = b->kernel->mod->options.checks,
                     .polls = b->kernel->mod->options.polls,
                     .untrusted = b->kernel->mod->options.untrusted,

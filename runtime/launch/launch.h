@@ -20,6 +20,7 @@ typedef struct kj_binding {
     kj_value *scalars; /* by parameter: converted */
     kj_layout *layouts;
     uint8_t *lasts;
+    unsigned wide;
     bool small, disjoint, aligned; /* as in kj_spec */
     bool read_only, smart, in;     /* one of the arrays is, or is given as In(a) */
     double timeout_ms;             /* kjit_config's */

@@ -79,6 +79,7 @@ static kj_spec default_spec(kj_arena *arena, const kj_kernel *kernel, const int6
                      .layouts = layouts,
                      .block = {block[0], block[1], block[2]},
                      .small = true,
+                     .wide = 7 /* all axes */,
                      .no_contract = options->no_contract,
                      .checks = options->checks,
                      .untrusted = options->untrusted,

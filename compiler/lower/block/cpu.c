@@ -12,8 +12,8 @@
 
 enum {
     LOCAL_ON_STACK = 128 << 10, /* bytes of a gang's local arrays that may stand on the stack */
-    RUN_OF_ROWS = 8,            /* blocks side by side that go through their rows together */
-    RUN_OF_LINES = 64,          /* and of those that have but one */
+    RUN_OF_ROWS = 8,            /* blocks side by side that go through their rows together, of many threads */
+    RUN_OF_THREADS = 512,       /* threads along x of those that gangs go across */
 };
 
 static void make_function(kj_lower *lo, const char *name)
@@ -170,11 +170,22 @@ static void make_position(kj_lower *lo, LLVMValueRef b)
     lo->block[2] = LLVMBuildUDiv(lo->b, rest, lo->grid[1], "");
 }
 
+/* Of those that gangs go across, as many as come to whole gangs. */
+static int64_t most_together(const kj_lower *lo)
+{
+    bool rows = lo->kernel->block[1] * lo->kernel->block[2] > 1 && !lo->flat;
+    if (!lo->across)
+        return rows ? RUN_OF_ROWS : KJ_RUN_OF_BLOCKS;
+    int64_t width = lo->kernel->block[0], n = 1;
+    while (n < KJ_RUN_OF_BLOCKS && (n * width % lo->gang_lanes != 0 || n * width < RUN_OF_THREADS))
+        n *= 2;
+    return n;
+}
+
 /* How many blocks from b on lie side by side and are run together: an i64. */
 static LLVMValueRef run_length(kj_lower *lo, LLVMValueRef b)
 {
-    bool rows = lo->kernel->block[1] * lo->kernel->block[2] > 1 && !lo->flat;
-    LLVMValueRef most = kj_i64(lo, rows ? RUN_OF_ROWS : RUN_OF_LINES);
+    LLVMValueRef most = kj_i64(lo, most_together(lo));
     LLVMValueRef counts[2] = {LLVMBuildSub(lo->b, LLVMGetParam(lo->fn, 2), b, ""),
                               LLVMBuildSub(lo->b, lo->grid[0], lo->block[0], "")};
     for (int i = 0; i < 2; i++) {
@@ -338,4 +349,5 @@ void kj_lower_cpu(kj_arena *arena, const kj_entry_spec *spec, kj_code *out)
     kj_lower_seal(&lo);
     out->scratch = lo.scratch;
     out->fused = lo.regions->fused;
+    out->across = lo.across;
 }

@@ -5,9 +5,11 @@
 
 /* ---- threadIdx ---- */
 
+enum { MOST_THREADS = 1024 }; /* of a block */
+
 static kj_tile known_index(kj_tile t)
 {
-    kj_bound(&t, 0, 1023);
+    kj_bound(&t, 0, MOST_THREADS - 1);
     return t;
 }
 
@@ -20,7 +22,10 @@ static kj_tile along_lanes(kj_lower *lo)
         t.stride = 1;
         t.even = (uint8_t)__builtin_ctz((unsigned)lo->lanes);
     }
-    return known_index(t);
+    if (!lo->run || !lo->across)
+        return known_index(t);
+    kj_bound(&t, 0, MOST_THREADS * KJ_RUN_OF_BLOCKS - 1);
+    return t;
 }
 
 /* x, y, z from the linear thread number; in 32 bits, where vectors can be divided by constants. */
@@ -137,11 +142,12 @@ static count_loop open_run(kj_lower *lo)
     return l;
 }
 
-static kj_mask first_lanes(kj_lower *lo, int64_t n)
+/* n is an i64. */
+static kj_mask first_lanes(kj_lower *lo, LLVMValueRef n)
 {
     kj_tile t = kj_tile_like(KJ_BOOL, 1, lo->lanes);
     t.form = KJ_PREFIX;
-    t.v[0] = LLVMConstInt(lo->i32, (uint64_t)n, false);
+    t.v[0] = LLVMBuildTrunc(lo->b, n, lo->i32, "");
     return kj_mask_of(t);
 }
 
@@ -223,15 +229,58 @@ void kj_replay_pause(kj_lower *lo)
     LLVMPositionBuilderAtEnd(lo->b, on);
 }
 
+/* ---- Across blocks ---- */
+
+static void forget_slots(kj_lower *lo)
+{
+    memset(lo->slots, 0, ((size_t)lo->kernel->nvars + 1) * sizeof *lo->slots);
+}
+
+/* The gangs of lo->rows rows of all blocks of a run, from its first thread along x to its last: whole ones, and what
+ * is left. */
+static void each_across(kj_lower *lo, kj_gang_fn *each, void *arg)
+{
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(lo->b), head = kj_new_block(lo, "x");
+    LLVMBasicBlockRef whole = kj_new_block(lo, "whole"), rest = kj_new_block(lo, "rest"),
+                      left = kj_new_block(lo, "left"), done = kj_new_block(lo, "done");
+    LLVMValueRef count = LLVMBuildMul(lo->b, lo->run, kj_i64(lo, lo->kernel->block[0]), "");
+    LLVMBuildBr(lo->b, head);
+    LLVMPositionBuilderAtEnd(lo->b, head);
+    LLVMValueRef x = LLVMBuildPhi(lo->b, lo->i64, "x");
+    LLVMValueRef next = LLVMBuildAdd(lo->b, x, kj_i64(lo, lo->lanes), "");
+    LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntULE, next, count, ""), whole, rest);
+    LLVMPositionBuilderAtEnd(lo->b, whole);
+    lo->x = x;
+    forget_slots(lo);
+    set_index(lo);
+    run_gang(lo, each, kj_all, arg);
+    LLVMAddIncoming(x, (LLVMValueRef[]){kj_i64(lo, 0), next},
+                    (LLVMBasicBlockRef[]){before, LLVMGetInsertBlock(lo->b)}, 2);
+    kj_loop_hint(lo, LLVMBuildBr(lo->b, head), "llvm.loop.unroll.disable", 0);
+    LLVMPositionBuilderAtEnd(lo->b, rest);
+    LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntULT, x, count, ""), left, done);
+    LLVMPositionBuilderAtEnd(lo->b, left);
+    forget_slots(lo);
+    set_index(lo);
+    run_gang(lo, each, first_lanes(lo, LLVMBuildSub(lo->b, count, x, "")), arg);
+    LLVMBuildBr(lo->b, done);
+    LLVMPositionBuilderAtEnd(lo->b, done);
+}
+
+/* ---- Of a block ---- */
+
 /* The gangs of lo->rows rows, in the rows from lo->y on. */
 static void each_along(kj_lower *lo, kj_gang_fn *each, void *arg)
 {
     const int64_t *block = lo->kernel->block;
-    size_t nslots = (size_t)lo->kernel->nvars + 1;
     int64_t along = lo->flat ? block[0] * block[1] * block[2] : block[0];
     int64_t full = along / lo->lanes * lo->lanes;
+    if (lo->run && lo->across) {
+        each_across(lo, each, arg);
+        return;
+    }
     count_loop run = open_run(lo);
-    memset(lo->slots, 0, nslots * sizeof *lo->slots);
+    forget_slots(lo);
     if (full) {
         count_loop x = open_loop(lo, full, lo->lanes, "x");
         lo->x = x.i;
@@ -240,10 +289,10 @@ static void each_along(kj_lower *lo, kj_gang_fn *each, void *arg)
         close_loop(lo, &x);
     }
     if (full < along) {
-        memset(lo->slots, 0, nslots * sizeof *lo->slots);
+        forget_slots(lo);
         lo->x = kj_i64(lo, full);
         set_index(lo);
-        run_gang(lo, each, first_lanes(lo, along - full), arg);
+        run_gang(lo, each, first_lanes(lo, kj_i64(lo, along - full)), arg);
     }
     close_loop(lo, &run);
 }

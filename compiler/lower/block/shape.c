@@ -3,8 +3,6 @@
 #include "base/guard.h"
 #include "lower/block/block.h"
 
-enum { ONE_GANG = 16 }; /* lanes that are one gang with some that do not run, rather than two */
-
 /* The largest power of two that is not above n, which is at least 1. */
 static int power_below(int64_t n)
 {
@@ -61,6 +59,14 @@ static int rows_of_gang(int64_t high, int most, bool even)
     return rows;
 }
 
+/* Across blocks gangs are those of a row of 16 threads where rows have something to share; else long ones, of one row:
+ * there is a second copy of the code, for the end of a run. */
+static int64_t along_blocks(const kj_lower *lo)
+{
+    const int64_t *block = lo->kernel->block;
+    return lo->kernel->shares && block[1] % 2 == 0 ? KJ_GANG : block[0] * KJ_RUN_OF_BLOCKS;
+}
+
 /* Four vector registers a value along x, and as many again by rows: enough independent operations
  * to hide their latency, and rows share what does not depend on them. Where warps are asked for, a
  * row is one: what a warp has in common is then a scalar. */
@@ -85,14 +91,15 @@ void kj_gang_choose(kj_lower *lo, bool single)
     bool warps = lo->deps->warps;
     lo->flat =
         !single && threads > block[0] && (warps ? block[0] % KJ_WARP != 0 : lo->kernel->flat);
-    int64_t along = lo->flat ? threads : block[0];
+    lo->across = lo->kernel->across && lo->regions->fused && !single && !lo->within;
+    int64_t along = lo->across ? along_blocks(lo) : lo->flat ? threads : block[0];
     int lanes = power_below(along);
-    if (lanes < ONE_GANG && lanes < along)
+    if (lanes < KJ_GANG && lanes < along)
         lanes *= 2;
     lo->gang_lanes = warps && !single ? KJ_WARP : lanes > most ? most : lanes;
     lo->gang_rows = 1;
     KJ_REQUIRE(power_below(lo->gang_lanes) == lo->gang_lanes);
-    bool even = along < lo->gang_lanes || along % lo->gang_lanes == 0;
+    bool even = !lo->across && (along < lo->gang_lanes || along % lo->gang_lanes == 0);
     if (!lo->flat && lo->gang_lanes > 1 && !watched && in_all >= lo->gang_lanes) {
         int rows = in_all / lo->gang_lanes;
         lo->gang_rows = rows_of_gang(block[1], rows < KJ_MAX_ROWS ? rows : KJ_MAX_ROWS, even);

@@ -168,11 +168,25 @@ void kj_fault_end(kj_lower *lo, LLVMValueRef fault)
 
 /* ---- Of a site ---- */
 
-static void write_fault(kj_lower *lo, LLVMValueRef id, int child, const LLVMValueRef thread[3],
+/* Where gangs go across blocks the thread's number along x is that in a run of them. */
+static void find_block(kj_lower *lo, LLVMValueRef thread[3])
+{
+    LLVMValueRef *x = &thread[kj_swapped(0, lo->kernel->lanes)];
+    LLVMValueRef width = kj_i64(lo, lo->kernel->block[0]);
+    if (!lo->across || lo->least)
+        return;
+    lo->block[0] = LLVMBuildAdd(lo->b, lo->block[0], LLVMBuildUDiv(lo->b, *x, width, ""), "");
+    *x = LLVMBuildURem(lo->b, *x, width, "");
+}
+
+static void write_fault(kj_lower *lo, LLVMValueRef id, int child, const LLVMValueRef at[3],
                         const LLVMValueRef *values, int n)
 {
+    LLVMValueRef first = lo->block[0], thread[3] = {at[0], at[1], at[2]};
+    find_block(lo, thread);
     LLVMValueRef fault =
         kj_fault_begin(lo, KJ_FAULT_ASSERT, id, child, kj_thread_number(lo, thread));
+    lo->block[0] = first;
     for (int axis = 0; axis < 3; axis++)
         kj_store_field(lo, fault, offsetof(kj_host_fault, thread) + 8 * (size_t)axis, thread[axis]);
     for (int i = 0; i < n; i++)

@@ -174,8 +174,9 @@ struct kj_lower {
     const kj_lowering *target;
     int rows, lanes;
     bool flat;            /* lanes follow the linear thread number instead of x */
+    bool across;          /* they go on into the next blocks: x is the thread's in a run of blocks */
     LLVMValueRef x, y, z; /* its first thread, i64 */
-    kj_mask present;      /* its threads: all, or a constant number of first lanes */
+    kj_mask present;      /* its threads: all, or first lanes: across blocks of a number that is known at run time */
     kj_tile thread[3];    /* threadIdx */
     kj_tile lane;         /* laneid, where the kernel needs it */
     kj_slot *slots;       /* by variable id; of this gang's code */
@@ -198,6 +199,7 @@ struct kj_lower {
     bool f16c;                 /* the CPU converts f16 */
     bool no_fma;               /* it has no fused multiply-adds */
     int sm;                    /* the GPU's generation: 75, 90 */
+    bool within;               /* of a CPU: gangs end where their block does */
     bool rolled;               /* loops stay loops, whatever @unroll says */
     LLVMBasicBlockRef front;   /* of a CPU's entry: behind its parameters; or NULL */
     struct kj_early *early;    /* what is computed there */
@@ -317,6 +319,7 @@ typedef struct kj_entry_spec {
     bool replay;             /* likewise: kj_compile_options.replay */
     int sm;                  /* of a GPU: its generation */
     bool ftz;                /* of a GPU: subnormal f32 are zeros */
+    bool within;             /* of a CPU: gangs end where their block does */
     bool rolled;             /* loops stay loops, whatever @unroll says */
     const kj_source *source; /* for places in it */
 } kj_entry_spec;

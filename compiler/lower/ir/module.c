@@ -30,6 +30,7 @@ void kj_lower_start(kj_lower *lo, kj_arena *arena, const kj_tkernel *kernel,
     lo->no_fma = spec->no_fma;
     lo->sm = spec->sm;
     lo->rolled = spec->rolled;
+    lo->within = spec->within;
     lo->ctx = LLVMGetModuleContext(lo->module);
     lo->b = spec->code;
     lo->allocas = spec->allocas;

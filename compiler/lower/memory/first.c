@@ -5,7 +5,7 @@
 
 int kj_known_first(const kj_lower *lo, kj_mask m)
 {
-    if (!kj_is_present(lo, m) || m.kind != KJ_SOME)
+    if (!kj_is_present(lo, m) || m.kind != KJ_SOME || !LLVMIsAConstantInt(m.t.v[0]))
         return 0;
     return (int)LLVMConstIntGetZExtValue(m.t.v[0]);
 }

@@ -230,6 +230,7 @@ static kj_tkernel *build(kj_sema *s, const kj_kernel_decl *decl, const kj_spec *
     k->checks = spec->checks;
     k->disjoint = spec->disjoint;
     k->aligned = spec->aligned;
+    k->wide = spec->wide;
     k->polls = spec->polls;
     k->untrusted = spec->untrusted;
     k->body = KJ_NEW(s->arena, kj_tblock);

@@ -261,6 +261,7 @@ const kj_device_ops kj_cpu_device = {
     .host_memory = true,
     .stage = KJ_STAGE_OBJECT,
     .lasts = true,
+    .wide = true,
     .checks = KJ_CHECKS_CPU,
     .max_block = {1024, 1024, 64},
     .max_threads = 1024,
