@@ -48,10 +48,11 @@ typedef struct kj_spec {
     bool no_contract; /* --fp-contract=off */
     bool disjoint;    /* no two array arguments share memory */
     bool aligned;     /* every array's first element is at a multiple of 16 bytes */
-    unsigned wide; /* of a CPU, a bit an axis: so many threads of the grid are side by side that gangs fit, blocks or
+    unsigned
+        wide; /* of a CPU, a bit an axis: so many threads of the grid are side by side that gangs fit, blocks or
                       not (KJ_WIDE) */
-    unsigned checks;  /* what running code looks for: KJ_CHECK_... bits, neither NONE nor ALL */
-    bool polls;       /* loops look at the launch's halt */
+    unsigned checks; /* what running code looks for: KJ_CHECK_... bits, neither NONE nor ALL */
+    bool polls;      /* loops look at the launch's halt */
     bool
         untrusted; /* of anybody's source: @unchecked changes nothing, arrays of kernels begin as zeros */
 } kj_spec;

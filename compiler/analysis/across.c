@@ -148,7 +148,9 @@ static bool visit(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 /* What threads have in common, and what shows in which order they run, is of one block. */
 static bool has_blocks_of_its_own(const kj_tkernel *k)
 {
-    enum { LOCAL = 16 /* scalars of a thread's local arrays: others may be in memory of the block's */ };
+    enum {
+        LOCAL = 16 /* scalars of a thread's local arrays: others may be in memory of the block's */
+    };
     int64_t locals = 0;
     for (int i = 0; i < k->nroots; i++) {
         const kj_tarray *a = k->roots[i];

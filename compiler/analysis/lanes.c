@@ -144,7 +144,8 @@ static void count(search *f, const kj_tstmt *s)
 
 /* Along an axis that nothing follows the lanes would all do the same. Variables that take many rounds
  * to be known are not worth the time: then x is the best. */
-static double cost_along(kj_arena *arena, const kj_tkernel *k, int axis, bool flat, bool narrow, bool *shares)
+static double cost_along(kj_arena *arena, const kj_tkernel *k, int axis, bool flat, bool narrow,
+                         bool *shares)
 {
     search f = {.narrow = narrow};
     *shares = false;

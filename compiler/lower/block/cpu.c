@@ -12,8 +12,8 @@
 
 enum {
     LOCAL_ON_STACK = 128 << 10, /* bytes of a gang's local arrays that may stand on the stack */
-    RUN_OF_ROWS = 8,            /* blocks side by side that go through their rows together, of many threads */
-    RUN_OF_THREADS = 512,       /* threads along x of those that gangs go across */
+    RUN_OF_ROWS = 8, /* blocks side by side that go through their rows together, of many threads */
+    RUN_OF_THREADS = 512, /* threads along x of those that gangs go across */
 };
 
 static void make_function(kj_lower *lo, const char *name)

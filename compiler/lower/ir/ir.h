@@ -173,10 +173,11 @@ struct kj_lower {
     /* the gang */
     const kj_lowering *target;
     int rows, lanes;
-    bool flat;            /* lanes follow the linear thread number instead of x */
-    bool across;          /* they go on into the next blocks: x is the thread's in a run of blocks */
+    bool flat;   /* lanes follow the linear thread number instead of x */
+    bool across; /* they go on into the next blocks: x is the thread's in a run of blocks */
     LLVMValueRef x, y, z; /* its first thread, i64 */
-    kj_mask present;      /* its threads: all, or first lanes: across blocks of a number that is known at run time */
+    kj_mask
+        present; /* its threads: all, or first lanes: across blocks of a number that is known at run time */
     kj_tile thread[3];    /* threadIdx */
     kj_tile lane;         /* laneid, where the kernel needs it */
     kj_slot *slots;       /* by variable id; of this gang's code */
