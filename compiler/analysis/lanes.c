@@ -23,7 +23,8 @@ typedef struct search {
     double cost;
     bool moves;   /* some access does, by an element */
     bool follows; /* or by more */
-    bool shares;  /* rows of a gang have loops in common, or columns */
+    bool loops;   /* there are some, which rows of a gang have in common */
+    bool apart;   /* some access moves otherwise than by an element from lane to lane */
 } search;
 
 /* ---- Accesses ---- */
@@ -77,7 +78,7 @@ static void access(search *f, const kj_tarray *a, kj_texpr *const *index)
     f->cost += times * (f->narrow ? cost_narrow(f, a, index, s) : once);
     f->moves |= s == KJ_STEP_ONE;
     f->follows |= s != KJ_STEP_STAYS;
-    f->shares |= s != KJ_STEP_STAYS && s != KJ_STEP_ONE;
+    f->apart |= s != KJ_STEP_STAYS && s != KJ_STEP_ONE;
 }
 
 /* How many operations of vectors an expression is, without its operands. What moves by an element is a number. Of
@@ -118,7 +119,7 @@ static void count(search *f, const kj_tstmt *s);
 static void count_loop(search *f, const kj_tstmt *s)
 {
     f->depth++;
-    f->shares = true;
+    f->loops = true;
     if (s->kind == KJ_TS_WHILE)
         kj_walk_expr(s, s->u.while_.test, visit_access, f);
     count(f, s->kind == KJ_TS_WHILE ? s->u.while_.body : s->u.for_.body);
@@ -144,17 +145,13 @@ static void count(search *f, const kj_tstmt *s)
 
 /* Along an axis that nothing follows the lanes would all do the same. Variables that take many rounds
  * to be known are not worth the time: then x is the best. */
-static double cost_along(kj_arena *arena, const kj_tkernel *k, int axis, bool flat, bool narrow,
-                         bool *shares)
+static double cost_along(search *f, kj_arena *arena, const kj_tkernel *k, int axis, bool flat)
 {
-    search f = {.narrow = narrow};
-    *shares = false;
-    if (!kj_steps_find(&f.steps, arena, k, axis, flat))
+    if (!kj_steps_find(&f->steps, arena, k, axis, flat))
         return axis == 0 && !flat ? 0 : INFINITY;
-    count(&f, k->body->body);
-    *shares = f.shares;
-    bool any = axis == 0 || f.moves || (f.narrow && f.follows && k->block[axis] >= FEW);
-    return any ? f.cost : INFINITY;
+    count(f, k->body->body);
+    bool any = axis == 0 || f->moves || (f->narrow && f->follows && k->block[axis] >= FEW);
+    return any ? f->cost : INFINITY;
 }
 
 /* ---- The choice ---- */
@@ -195,50 +192,65 @@ bool kj_shows_order(const kj_tkernel *k)
 /* How a CPU's lanes had best run: along that axis of threadIdx; or `flat`, by the threads' numbers. */
 typedef struct lanes_of_gang {
     int axis;
-    bool flat, shares; /* kj_tkernel's */
+    bool flat, loops, apart; /* the last two as of `search` */
 } lanes_of_gang;
 
 /* `across`: by axis, do they go on into the next block? Then blocks are not narrow. */
 static lanes_of_gang choose(kj_arena *arena, const kj_tkernel *k, const bool across[3])
 {
     lanes_of_gang best = {.axis = 0};
-    bool narrow = kj_is_narrow(k) && !across[0], shares = false;
+    bool narrow = kj_is_narrow(k) && !across[0];
     if (!is_long(k, 1) && !is_long(k, 2) && !kj_is_narrow(k))
         return best;
     bool shows = kj_shows_order(k);
-    double least = cost_along(arena, k, 0, false, narrow, &best.shares);
+    search x = {.narrow = narrow};
+    double least = cost_along(&x, arena, k, 0, false);
+    best.loops = x.loops;
+    best.apart = x.apart;
     if (narrow) {
-        double flat = cost_along(arena, k, 0, true, true, &shares);
+        double flat = cost_along(&(search){.narrow = true}, arena, k, 0, true);
         best.flat = flat <= least;
         least = best.flat ? flat : least;
     }
     least = narrow ? least : least * 2 / 3;
     for (int axis = 1; axis < 3 && !shows; axis++) {
+        search f = {.narrow = narrow};
         bool enough = is_long(k, axis) || (across[axis] && k->block[axis] > 1);
-        double cost = enough ? cost_along(arena, k, axis, false, narrow, &shares) : INFINITY;
+        double cost = enough ? cost_along(&f, arena, k, axis, false) : INFINITY;
         if (cost < least) {
-            best = (lanes_of_gang){.axis = axis, .shares = shares};
+            best = (lanes_of_gang){.axis = axis, .loops = f.loops, .apart = f.apart};
             least = cost;
         }
     }
     return best;
 }
 
-const kj_tkernel *kj_with_lanes(kj_arena *arena, const kj_tkernel *k)
+/* Where elements are gathered, or rows are strips or columns, those of a block are better off. */
+static lanes_of_gang choose_across(kj_arena *arena, const kj_tkernel *k, bool across[3])
 {
-    bool watched = k->checks & KJ_CHECKS_WATCHED; /* who knows the source's axes alone */
-    bool across[3];
     for (int axis = 0; axis < 3; axis++)
         across[axis] = kj_go_across(arena, k, axis);
+    lanes_of_gang best = choose(arena, k, across);
+    if (!across[best.axis] || !best.apart)
+        return best;
+    for (int axis = 0; axis < 3; axis++)
+        across[axis] = false;
+    return choose(arena, k, across);
+}
+
+const kj_tkernel *kj_with_lanes(kj_arena *arena, const kj_tkernel *k)
+{
+    bool across[3] = {false, false, false};
+    bool watched = k->checks & KJ_CHECKS_WATCHED; /* who knows the source's axes alone */
     lanes_of_gang best =
-        watched ? (lanes_of_gang){.flat = kj_is_narrow(k)} : choose(arena, k, across);
+        watched ? (lanes_of_gang){.flat = kj_is_narrow(k)} : choose_across(arena, k, across);
     if (best.axis == 0 && !best.flat && !across[0])
         return k;
     kj_tkernel *turned = KJ_NEW(arena, kj_tkernel);
     *turned = *k;
     turned->flat = best.flat;
     turned->across = !best.flat && across[best.axis];
-    turned->shares = best.shares;
+    turned->shares = best.loops;
     turned->lanes = best.axis;
     turned->block[0] = k->block[best.axis];
     turned->block[best.axis] = k->block[0];

@@ -313,7 +313,7 @@ typedef struct kj_tkernel {
                   that one. Nodes have the source's axes */
     bool flat;   /* a gang's lanes go by the threads' numbers */
     bool across; /* they go on into the next block, along x of `block` (analysis/across.c) */
-    bool shares; /* then: rows of a gang have more in common than where they are */
+    bool shares; /* then: rows of a gang have loops in common */
     int launch_bounds[2]; /* max threads, min blocks; 0 when not given */
     int max_registers;    /* of a thread; 0 when not given */
     bool fastmath, unchecked;

@@ -100,7 +100,8 @@ void kj_gang_choose(kj_lower *lo, bool single)
     lo->gang_rows = 1;
     KJ_REQUIRE(power_below(lo->gang_lanes) == lo->gang_lanes);
     bool even = !lo->across && (along < lo->gang_lanes || along % lo->gang_lanes == 0);
-    if (!lo->flat && lo->gang_lanes > 1 && !watched && in_all >= lo->gang_lanes) {
+    bool one_row = lo->flat || watched || (lo->across && !lo->kernel->shares);
+    if (!one_row && lo->gang_lanes > 1 && in_all >= lo->gang_lanes) {
         int rows = in_all / lo->gang_lanes;
         lo->gang_rows = rows_of_gang(block[1], rows < KJ_MAX_ROWS ? rows : KJ_MAX_ROWS, even);
     }
