@@ -32,9 +32,16 @@ static inline bool kj_is_dense(kj_layout layout)
  * is: the step from one row to the next is a constant then. */
 enum { KJ_SHORT_LAST = 4 };
 
-/* Of a block whose row is no multiple of GANG threads, a launch's code may know whether as many as WIDE of the grid are
- * side by side. */
+/* Of a block whose row is no multiple of GANG threads, a launch's code may know along which axes as many as WIDE of the
+ * grid are side by side: so many that its gangs may go on into the next block (analysis/across.c). */
 enum { KJ_GANG = 16, KJ_WIDE = 2 * KJ_GANG };
+static inline bool kj_is_short(const int64_t block[3], int axis)
+{
+    return block[0] % KJ_GANG != 0 && block[axis] % KJ_GANG != 0 && (axis == 0 || block[axis] > 1);
+}
+
+/* Blocks that lie side by side and run together, at most. */
+enum { KJ_RUN_OF_BLOCKS = 64 };
 
 /* What a launch fixes about a kernel. Arrays are indexed like the kernel's declarations. */
 typedef struct kj_spec {

@@ -1275,11 +1275,10 @@ typedef struct kjit_builtin_info {
  * leading dot is a member. */
 KJIT_API int kjit_builtin(int i, kjit_builtin_info *out);
 
-/* What else has a name: words and operators of the language ("while"), codes of messages ("undeclared"), files of the library ("std.sort", whose form is empty) and what
- * is called of them ("sort.keys"). group: "declaration", "statement", "operator", "value", "type", "attribute", "error",
- * "warning" or "std";
- * form: how it is written; text: what it is, of the library lines that begin with #. Both are of so many bytes, without
- * a NUL behind them, and stay. */
+/* What else has a name: words and operators of the language ("while"), codes of messages ("undeclared"), files of the
+ * library ("std.sort", whose form is empty) and what is called of them ("sort.keys"). group: "declaration", "statement",
+ * "operator", "value", "type", "attribute", "error", "warning" or "std"; form: how it is written; text: what it is, of
+ * the library lines that begin with #. Both are of so many bytes, without a NUL behind them, and stay. */
 typedef struct kjit_word_info {
     char name[48];
     const char *group;

@@ -44,6 +44,11 @@ static share share_of_place(const search *f, const kj_texpr *e)
 
 static share share_of(search *f, const kj_texpr *e);
 
+static bool is_within(int64_t n, int64_t most)
+{
+    return -most < n && n < most;
+}
+
 /* a + b * sign; more than fits is no kernel's. */
 static share add(share a, share b, int sign)
 {
@@ -53,7 +58,7 @@ static share add(share a, share b, int sign)
                .block = a.block + sign * b.block,
                .places = a.places + b.places};
     int64_t most = (int64_t)1 << BITS;
-    s.sum &= s.thread < most && -s.thread < most && s.block < most && -s.block < most;
+    s.sum &= is_within(s.thread, most) && is_within(s.block, most);
     return s;
 }
 
@@ -61,8 +66,8 @@ static share times(share s, const kj_texpr *by)
 {
     enum { BITS = 20 };
     int64_t n = by->u.value.i, most = (int64_t)1 << BITS;
-    s.sum &= by->kind == KJ_TE_CONST && n < most && -n < most;
-    s.sum &= s.thread < most && -s.thread < most && s.block < most && -s.block < most;
+    s.sum &= by->kind == KJ_TE_CONST && is_within(n, most) && is_within(s.thread, most) &&
+             is_within(s.block, most);
     if (s.sum) {
         s.thread *= n;
         s.block *= n;
@@ -164,7 +169,7 @@ static bool has_blocks_of_its_own(const kj_tkernel *k)
 bool kj_go_across(kj_arena *arena, const kj_tkernel *k, int axis)
 {
     enum { BUDGET = 100000 };
-    if (!k->small || !(k->wide >> axis & 1) || k->block[axis] % KJ_GANG == 0 ||
+    if (!k->small || !(k->wide >> axis & 1) || !kj_is_short(k->block, axis) ||
         has_blocks_of_its_own(k))
         return false;
     search f = {.kernel = k,

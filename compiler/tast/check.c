@@ -11,9 +11,8 @@ typedef struct check {
     state *vars;   /* by id */
     int *declared; /* those in scope, the latest last */
     int ndeclared;
-    bool *arrays; /* local and shared ones that were declared, by root id */
-    const kj_texpr *
-        *loads; /* those that were seen, by a hash of their address; a power of two of places */
+    bool *arrays;           /* local and shared ones that were declared, by root id */
+    const kj_texpr **loads; /* those that were seen, by a hash of their address */
     int nloads, load_places;
     const char *wrong;
 } check;
@@ -275,8 +274,7 @@ static void check_stmt(check *c, const kj_tstmt *s, const around *up)
     case KJ_TS_LEAVE: check_leave(c, s->u.leave, up); break;
     case KJ_TS_INLINE: check_stmts(c, s->u.block->body, &(around){up, s->u.block}); break;
     case KJ_TS_REPORT:
-        if (!s->u.report.site
-                 ->fault) /* its values are parts of its condition, and were seen there */
+        if (!s->u.report.site->fault)
             check_values(c, s->u.report.values, s->u.report.site->nvalues, up);
         break;
     case KJ_TS_LAUNCH:

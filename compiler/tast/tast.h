@@ -20,6 +20,8 @@
  *   - Evaluation order is left to right; only atomics, stores, and calls of type KJ_VOID (fences
  *     and the like) have effects. Calls with how == WARP depend on which threads run: they stay
  *     under the conditions they were written under.
+ *   - A load stands in one place, so that what is known of an access is known there. The values of a
+ *     failed assert alone are parts of its condition.
  * Arena-allocated, immutable once built, but for `divergence` fields, which kj_uniform fills. */
 #ifndef KJ_TAST_H
 #define KJ_TAST_H

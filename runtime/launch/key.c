@@ -104,12 +104,12 @@ static void make_key(kj_binding *b)
         consts[i] = value_bits(b->consts[i]);
 }
 
-/* Along which axes are enough of the grid's threads side by side, where a block's rows are no whole gangs? */
+/* Along which axes are enough of the grid's threads side by side, where a block's are no whole gangs? */
 static unsigned find_wide(const kj_binding *b)
 {
     unsigned wide = 0;
     for (int i = 0; i < 3 && b->kernel->mod->ctx->ops->wide; i++)
-        if (b->block[i] % KJ_GANG != 0 && b->grid[i] >= (KJ_WIDE + b->block[i] - 1) / b->block[i])
+        if (kj_is_short(b->block, i) && b->grid[i] >= (KJ_WIDE + b->block[i] - 1) / b->block[i])
             wide |= 1u << i;
     return wide;
 }

@@ -7,8 +7,6 @@
 #include "module/cache.h"
 #include "stream/stream.h"
 
-enum { SIDE_BY_SIDE = 63 }; /* blocks in front of it that one may have run with, at most */
-
 typedef struct kj_replay {
     kj_arena arena;
     kj_code code;
@@ -150,7 +148,7 @@ static bool run(const kj_replay *r, const kj_variant *variant, const kj_launch_c
     call.exec = r->exec;
     call.scratch = call.scratch - (size_t)variant->scratch + (size_t)r->code.scratch;
     int64_t last = number_of(values, known), before = r->code.fused ? known->block[0] : 0;
-    before = before < SIDE_BY_SIDE ? before : SIDE_BY_SIDE;
+    before = before < KJ_RUN_OF_BLOCKS ? before : KJ_RUN_OF_BLOCKS - 1;
     kjit_status status = ctx->ops->replay(ctx->dev, &call, last - before, before + 1, found, &why);
     free(values);
     return status == KJIT_FAULT && found->kind == KJ_FAULT_ASSERT && found->order >= known->order &&

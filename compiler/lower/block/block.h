@@ -4,8 +4,6 @@
 
 #include "lower/gang/gang.h"
 
-enum { KJ_RUN_OF_BLOCKS = 64 }; /* that lie side by side and run together, at most */
-
 /* ---- shape.c ---- */
 
 /* Chooses the gang for the kernel's block: rows and lanes, or lanes over the thread number; `single`: one
