@@ -67,6 +67,48 @@ static bool changes_none(void *ctx, const kj_tstmt *s, const kj_texpr *e)
     return !a || !w->root[a->root->id];
 }
 
+typedef struct countdown {
+    const kj_var *var;
+    bool lasts; /* something may keep the loop from its end */
+} countdown;
+
+/* n = n - 1, or by another constant. */
+static bool is_step(const kj_tstmt *s, const kj_var *v)
+{
+    const kj_texpr *value =
+        s->kind == KJ_TS_ASSIGN && s->u.assign.var == v ? s->u.assign.value : NULL;
+    return value && value->kind == KJ_TE_BINARY && value->u.binary.op == KJ_OP_SUB &&
+           value->u.binary.lhs->kind == KJ_TE_VAR && value->u.binary.lhs->u.var == v &&
+           value->u.binary.rhs->kind == KJ_TE_CONST && value->u.binary.rhs->u.value.i > 0;
+}
+
+static bool find_lasting(void *ctx, const kj_tstmt *s, const kj_texpr *e)
+{
+    countdown *c = ctx;
+    bool assigns = !e && s->kind == KJ_TS_ASSIGN && s->u.assign.var == c->var;
+    c->lasts |= (assigns && !is_step(s, c->var)) || (!e && s->kind == KJ_TS_CONTINUE);
+    return !c->lasts;
+}
+
+/* Is `test` false when a number that each of the loop's turns makes less is at its end? */
+static bool is_counted_down(const kj_tstmt *loop, const kj_texpr *test)
+{
+    if (test->kind == KJ_TE_LOGIC && !test->u.logic.is_or)
+        return is_counted_down(loop, test->u.logic.lhs) || is_counted_down(loop, test->u.logic.rhs);
+    bool compares = test->kind == KJ_TE_BINARY &&
+                    (test->u.binary.op == KJ_OP_GT || test->u.binary.op == KJ_OP_GE) &&
+                    test->u.binary.lhs->kind == KJ_TE_VAR &&
+                    test->u.binary.rhs->kind == KJ_TE_CONST;
+    if (!compares)
+        return false;
+    countdown c = {.var = test->u.binary.lhs->u.var};
+    const kj_tstmt *s = loop->u.while_.body;
+    while (s && !is_step(s, c.var))
+        s = s->next;
+    kj_walk(loop->u.while_.body, NULL, find_lasting, &c);
+    return s && !c.lasts;
+}
+
 /* Is a lock that was taken in [run, s) given back only from s on? What changes its array first there is no loop that
  * waits for it anew. One that counts takes none: it ends by itself. */
 static bool holds_lock(const parting *p, const kj_tstmt *run, const kj_tstmt *s)
@@ -82,7 +124,8 @@ static bool holds_lock(const parting *p, const kj_tstmt *run, const kj_tstmt *s)
             return !loop;
         if (changes)
             memset(w.root, 0, n * sizeof *w.root);
-        if (!behind && loop && loop->kind == KJ_TS_WHILE) {
+        if (!behind && loop && loop->kind == KJ_TS_WHILE &&
+            !is_counted_down(loop, loop->u.while_.test)) {
             w.swaps = false;
             w.loop = loop;
             kj_walk(loop, loop->next, finds_swap, &w);
