@@ -250,15 +250,19 @@ static int64_t count_bytes(const kj_tkernel *k, kj_space space)
     return n;
 }
 
-static LLVMValueRef shared_global(kj_lower *lo, LLVMTypeRef elem, int64_t count, const char *name)
+static LLVMValueRef shared_global(kj_lower *lo, LLVMTypeRef type, const char *name)
 {
-    LLVMTypeRef type = LLVMArrayType2(elem, (uint64_t)count);
     LLVMValueRef g = LLVMAddGlobalInAddressSpace(lo->module, type, name, SPACE_SHARED);
     LLVMSetAlignment(g, SHARED_ALIGN);
-    if (count > 0) {
-        LLVMSetLinkage(g, LLVMInternalLinkage);
-        LLVMSetInitializer(g, LLVMGetUndef(type));
-    }
+    return g;
+}
+
+static LLVMValueRef static_shared(kj_lower *lo, const kj_tarray *a)
+{
+    LLVMTypeRef type = kj_elements_type(lo, a, a->static_count);
+    LLVMValueRef g = shared_global(lo, type, a->name);
+    LLVMSetLinkage(g, LLVMInternalLinkage);
+    LLVMSetInitializer(g, LLVMGetUndef(type));
     return g;
 }
 
@@ -287,11 +291,11 @@ static int64_t place_shared(kj_lower *lo)
         if (a->space != KJ_SHARED)
             continue;
         if (a->static_count > 0 && known <= SHARED_STATIC) {
-            lo->roots[i] = shared_global(lo, kj_element_type(lo, a), a->static_count, a->name);
+            lo->roots[i] = static_shared(lo, a);
             continue;
         }
         if (!dynamic)
-            dynamic = shared_global(lo, lo->i8, 0, "dynamic_shared");
+            dynamic = shared_global(lo, LLVMArrayType2(lo->i8, 0), "dynamic_shared");
         lo->roots[i] = LLVMBuildGEP2(lo->b, lo->i8, dynamic, &offset, 1, a->name);
         offset = LLVMBuildAdd(lo->b, offset, dynamic_bytes(lo, a), "");
     }
@@ -303,7 +307,7 @@ static int64_t place_shared(kj_lower *lo)
 static LLVMValueRef filled_global(kj_lower *lo, const kj_tarray *a, unsigned space)
 {
     const char *name = a->symbol;
-    LLVMTypeRef type = LLVMArrayType2(lo->i8, (uint64_t)(a->static_count * kj_elem_size(a)));
+    LLVMTypeRef type = LLVMArrayType2(lo->i8, (uint64_t)static_bytes(a));
     LLVMValueRef g = LLVMGetNamedGlobal(lo->module, name);
     if (g)
         return g;

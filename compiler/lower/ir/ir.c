@@ -131,6 +131,14 @@ LLVMTypeRef kj_element_type(kj_lower *lo, const kj_tarray *a)
     return LLVMArrayType2(lo->types[kj_unit_type(a)], (uint64_t)units);
 }
 
+LLVMTypeRef kj_elements_type(kj_lower *lo, const kj_tarray *a, int64_t count)
+{
+    int64_t beyond = count * kj_elem_size(a) % KJ_WHOLE;
+    LLVMTypeRef all = LLVMArrayType2(kj_element_type(lo, a), (uint64_t)count);
+    LLVMTypeRef parts[] = {all, LLVMArrayType2(lo->i8, (uint64_t)(KJ_WHOLE - beyond))};
+    return beyond ? LLVMStructTypeInContext(lo->ctx, parts, 2, true) : all;
+}
+
 LLVMValueRef kj_lower_element(kj_lower *lo, kj_dtype type, LLVMValueRef base, LLVMValueRef index)
 {
     return LLVMBuildGEP2(lo->b, lo->types[kj_memory_type(type)], base, &index, 1, "");

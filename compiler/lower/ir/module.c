@@ -78,11 +78,13 @@ void kj_lower_const(kj_lower *lo, const kj_tarray *a, unsigned space)
     kj_dtype type = kj_is_record(a->of) ? kj_unit_type(a) : a->of ? a->of->elem : a->elem;
     size_t size = kj_types[type].size;
     size_t n = (size_t)a->static_count * (size_t)kj_elem_size(a) / size;
-    LLVMValueRef *v = KJ_NEW_ARRAY(lo->arena, LLVMValueRef, n + 1);
-    for (size_t i = 0; i < n; i++)
-        v[i] = const_element(lo, type, (const char *)a->data + i * size);
+    size_t whole = (n * size + KJ_WHOLE - 1) / KJ_WHOLE * KJ_WHOLE / size;
     LLVMTypeRef elem = lo->types[kj_memory_type(type)];
-    LLVMValueRef all = LLVMConstArray2(elem, v, n), global = find_const(lo, all);
+    LLVMValueRef *v = KJ_NEW_ARRAY(lo->arena, LLVMValueRef, whole + 1);
+    for (size_t i = 0; i < whole; i++)
+        v[i] =
+            i < n ? const_element(lo, type, (const char *)a->data + i * size) : LLVMConstNull(elem);
+    LLVMValueRef all = LLVMConstArray2(elem, v, whole), global = find_const(lo, all);
     lo->roots[a->id] = global;
     if (global)
         return;

@@ -48,8 +48,7 @@ static local_place place_local(kj_lower *lo, const kj_tarray *root)
     LLVMValueRef *at = &lo->locals[root->id];
     int64_t pitch = lo->rows * lo->lanes;
     if (!*at) {
-        uint64_t count = (uint64_t)(root->static_count * pitch);
-        *at = kj_alloca(lo, LLVMArrayType2(kj_element_type(lo, root), count), root->name);
+        *at = kj_alloca(lo, kj_elements_type(lo, root, root->static_count * pitch), root->name);
         LLVMSetAlignment(*at, 64);
     }
     return (local_place){*at, kj_i64(lo, 0), pitch, lo->lanes};

@@ -18,7 +18,7 @@ static kj_cu_result put(kj_device *dev, kj_chunk *c, bool end, kj_cuda_task *tas
     pthread_mutex_lock(&q->issue);
     kj_cu_result result =
         end ? dev->cu->MemFreeAsync(address, q->stream)
-            : dev->cu->MemAllocFromPoolAsync(&address, c->size, dev->pool, q->stream);
+            : dev->cu->MemAllocFromPoolAsync(&address, kj_cuda_room(c->size), dev->pool, q->stream);
     if (result == KJ_CU_SUCCESS)
         kj_cuda_queued(q, task, false);
     kj_cuda_issued(q);
@@ -97,7 +97,7 @@ static kj_cu_result find_on_device(kj_device *dev, kj_chunk *b)
 
 static kj_cu_result alloc_host(kj_device *dev, kj_chunk *b)
 {
-    kj_cu_result result = dev->cu->MemHostAlloc(&b->data, b->size ? b->size : 1, flags_of(b));
+    kj_cu_result result = dev->cu->MemHostAlloc(&b->data, kj_cuda_room(b->size), flags_of(b));
     if (result != KJ_CU_SUCCESS)
         return result;
     result = find_on_device(dev, b);
@@ -121,7 +121,7 @@ static kj_cu_result alloc_managed(kj_device *dev, kj_chunk *b)
     if (nothing_holds(dev, b->size))
         return KJ_CU_OUT_OF_MEMORY;
     unsigned flags = b->how & KJ_ATTACH_HOST ? KJ_CU_MEM_ATTACH_HOST : KJ_CU_MEM_ATTACH_GLOBAL;
-    kj_cu_result result = dev->cu->MemAllocManaged(&address, b->size ? b->size : 1, flags);
+    kj_cu_result result = dev->cu->MemAllocManaged(&address, kj_cuda_room(b->size), flags);
     b->device = (uintptr_t)address;
     b->data = (void *)b->device;
     return result;

@@ -126,6 +126,14 @@ bool kj_cuda_enter_to_free(kj_device *dev, kjit_status *status, kj_failure *why)
 
 enum { KJ_CUDA_STAGE = 2 << 20 }; /* bytes of page-locked memory that copies go through */
 
+/* What is allocated for so many bytes: something, and up to a whole vector, as kernels load (kj_elements_type). */
+static inline size_t kj_cuda_room(size_t size)
+{
+    enum { VECTOR = 16 };
+    size_t beyond = size % VECTOR;
+    return size == 0 ? 1 : beyond == 0 || size > SIZE_MAX - VECTOR ? size : size - beyond + VECTOR;
+}
+
 /* Device memory, from the pool where there is one. */
 kjit_status kj_cuda_take(kj_device *dev, size_t size, bool pooled, void **out, kj_failure *why);
 kjit_status kj_cuda_give(kj_device *dev, void *memory, size_t size, bool pooled, kj_failure *why);

@@ -139,8 +139,9 @@ static kj_cu_result take(kj_device *dev, size_t size, bool pooled, kj_cu_address
 {
     const kj_cuda_driver *cu = dev->cu;
     if (!dev->pool || !pooled)
-        return cu->MemAlloc(out, size);
-    kj_cu_result result = cu->MemAllocFromPoolAsync(out, size, dev->pool, dev->memory_stream);
+        return cu->MemAlloc(out, kj_cuda_room(size));
+    kj_cu_result result =
+        cu->MemAllocFromPoolAsync(out, kj_cuda_room(size), dev->pool, dev->memory_stream);
     if (result != KJ_CU_SUCCESS)
         return result;
     result = cu->StreamSynchronize(dev->memory_stream);
