@@ -176,7 +176,7 @@ const kj_texpr *kj_plain(const kj_limit_state *s, const kj_texpr *e)
     return e;
 }
 
-static bool is_equal(const kj_limit_state *s, const kj_texpr *a, const kj_texpr *b, int depth)
+static bool is_equal(kj_limit_state *s, const kj_texpr *a, const kj_texpr *b, int depth)
 {
     const kj_texpr *x[KJ_MAX_OPERANDS], *y[KJ_MAX_OPERANDS];
     int64_t of_a, of_b;
@@ -184,7 +184,7 @@ static bool is_equal(const kj_limit_state *s, const kj_texpr *a, const kj_texpr 
     b = kj_plain(s, b);
     if (a == b)
         return true;
-    if (depth > DEEPEST)
+    if (depth > DEEPEST || ++s->looks > s->last_look)
         return false;
     if (is_number(a, &of_a) && is_number(b, &of_b))
         return of_a == of_b;
@@ -278,8 +278,11 @@ kj_limit_sum kj_parts_of(kj_limit_state *s, const kj_texpr *e)
     return (kj_limit_sum){e, by};
 }
 
-bool kj_is_same(const kj_limit_state *s, const kj_texpr *a, const kj_texpr *b)
+bool kj_is_same(kj_limit_state *s, const kj_texpr *a, const kj_texpr *b)
 {
+    enum { MOST = 200 }; /* pairs of expressions: of sums of sums both orders are looked at */
+    int left = KJ_MOST_LOOKS - s->looks;
+    s->last_look = s->looks + (left < MOST ? left : MOST);
     return a == b || (a && b && is_equal(s, a, b, 0));
 }
 
@@ -320,7 +323,7 @@ int kj_told_difference(kj_limit_state *s, const kj_texpr *e, int range)
 }
 
 /* a < b, by facts? */
-static bool follows(const kj_limit_state *s, kj_limit_sum a, kj_limit_sum b, int steps)
+static bool follows(kj_limit_state *s, kj_limit_sum a, kj_limit_sum b, int steps)
 {
     if (kj_is_same(s, a.of, b.of))
         return a.by < b.by;

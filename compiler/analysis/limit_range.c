@@ -110,13 +110,19 @@ static int binary_range(kj_limit_state *s, const kj_texpr *e)
 
 static int chosen_range(kj_limit_state *s, const kj_texpr *e)
 {
+    enum { CHOICES = 4 }; /* whose tests are taken in, for both ways: others may stand there */
     kj_limit_mark mark = kj_state_mark(s);
-    kj_learn(s, e->u.select.test, true);
+    bool told = s->choices < CHOICES;
+    s->choices++;
+    if (told)
+        kj_learn(s, e->u.select.test, true);
     int yes = kj_range_of(s, e->u.select.yes);
     kj_state_back(s, mark);
-    kj_learn(s, e->u.select.test, false);
+    if (told)
+        kj_learn(s, e->u.select.test, false);
     int no = kj_range_of(s, e->u.select.no);
     kj_state_back(s, mark);
+    s->choices--;
     return node(s, KJ_IV_HULL, yes, no);
 }
 
@@ -194,6 +200,9 @@ int kj_range_of(kj_limit_state *s, const kj_texpr *e)
 {
     if (!kj_is_int(e->type) && e->type != KJ_BOOL)
         return 0;
+    if (s->looks >= KJ_MOST_LOOKS)
+        return of_type(s, e->type);
+    s->looks++;
     int range = kj_exact_range(s, e);
     if (may_wrap(e))
         range = fit(s, e->type, range);

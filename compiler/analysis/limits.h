@@ -120,10 +120,17 @@ typedef struct kj_limit_state {
     int nfacts, fact_cap;
     kj_limit_undo *undo;
     int nundo, undo_cap;
-    int path;  /* has no value in a launch whose threads do not come here */
-    int born;  /* declarations and assignments so far */
-    int names; /* that are being looked through */
+    int path;      /* has no value in a launch whose threads do not come here */
+    int born;      /* declarations and assignments so far */
+    int names;     /* that are being looked through */
+    int choices;   /* and conditional expressions */
+    int looks;     /* at expressions, so far: beyond KJ_MOST_LOOKS at no more */
+    int last_look; /* of the comparison that is going on */
 } kj_limit_state;
+
+/* Ranges and comparisons of all that a kernel is looked at for, of which each is of less than a microsecond. Where they end
+ * nothing more is found out, and indices are looked at when the kernel runs. */
+enum { KJ_MOST_LOOKS = 5000000 };
 
 typedef struct kj_limit_mark {
     int nfacts, nundo, path;
@@ -148,7 +155,7 @@ const kj_texpr *kj_sum_of(const kj_limit_state *s, const kj_texpr *e); /* NULL: 
 /* An expression as another one and a constant; of a constant alone NULL. */
 kj_limit_sum kj_parts_of(kj_limit_state *s, const kj_texpr *e);
 /* Have they the same value? Of NULL and NULL, too. */
-bool kj_is_same(const kj_limit_state *s, const kj_texpr *a, const kj_texpr *b);
+bool kj_is_same(kj_limit_state *s, const kj_texpr *a, const kj_texpr *b);
 /* Narrowed by facts of the very expression, or of it and a constant. */
 int kj_told_range(kj_limit_state *s, const kj_texpr *e, int range);
 /* Of a - b, before its type makes it wrap, narrowed by facts that say b is not over a. */
