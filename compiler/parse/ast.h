@@ -241,6 +241,13 @@ const char *kj_keyword_meant(kj_arena *arena, const kj_source *s, kj_span name);
  * type's. NULL: it is no cast (habit_expr.c). */
 const char *kj_cast_meant(kj_arena *arena, const kj_source *s, kj_span name, kj_span *all);
 
+/* .eq. of Fortran, with its dot there: what it is here, NULL: it is none; and as a hint with its fix. */
+const char *kj_dotted_meant(const kj_source *s, uint32_t dot);
+bool kj_hint_dotted(kj_diag *diag, kj_message *m, uint32_t dot);
+
+/* What to write for an attribute that measures; NULL: it is another. */
+const char *kj_habit_timing(const char *attribute);
+
 /* Would an operator beside what stands there be within a `not` of it, or refuse one? Then it needs parentheses
  * (habit_expr.c). */
 bool kj_not_is_joined(const kj_source *s, kj_span at);

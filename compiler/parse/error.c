@@ -69,10 +69,6 @@ kj_message *kj_expected(const kj_mistake *x, const char *wanted)
 
 #define ENUMS "enums are written 'enum Name { RED, GREEN = 5 }', of a type 'enum Name: u8 { ... }'"
 
-#define ITEMS "'const', 'enum', 'fn', 'kernel', 'record', 'run' or 'type'"
-static const char *const item_words[] = {"use",    "const",  "enum", "fn",
-                                         "kernel", "record", "run",  "type"};
-
 bool kj_line_begins(const kj_parser *p, kj_span at, const char *word)
 {
     const char *text = p->source->text, *line = text + at.begin;
@@ -92,119 +88,7 @@ bool kj_hint_statement(kj_parser *p, kj_message *m, const char *word)
     return near != NULL;
 }
 
-static void fix_left_out(const kj_mistake *x, kj_message *m, kj_span word)
-{
-    const char *next = x->p->source->text + word.end;
-    kj_fix(x->p->diag, m, (kj_span){word.begin, word.end + (uint32_t)strspn(next, " ")}, "%s", "");
-}
-
-static bool before_function(const kj_mistake *x, kj_span word)
-{
-    const char *next = x->p->source->text + word.end;
-    next += strspn(next, " ");
-    return strncmp(next, "fn ", 3) == 0;
-}
-
-void kj_hint_keyword(const kj_mistake *x, kj_message *m, kj_span name, const char *const *words,
-                     size_t n)
-{
-    const char *word = kj_mistake_source(x->p, name);
-    if (strcmp(word, "pub") == 0 || strcmp(word, "inline") == 0 ||
-        (strcmp(word, "device") == 0 && before_function(x, name)))
-        fix_left_out(x, m, name);
-    else if (strcmp(word, "func") == 0 || strcmp(word, "function") == 0 || strcmp(word, "fun") == 0)
-        kj_fix(x->p->diag, m, name, "fn");
-    bool statement =
-        words == item_words && (strcmp(word, "print") == 0 || strcmp(word, "assert") == 0);
-    bool begins_block = false;
-    const char *known = statement ? "statements stand in the run block: run { ... }"
-                                  : kj_foreign_word(word, &begins_block);
-    const char *near = kj_nearest(word, words, n);
-    if (known)
-        kj_mistake_hint(x, m, known);
-    if (begins_block)
-        kj_layout_skip_block(x->p);
-    else if (!known && near)
-        kj_did_you_mean(x->p->diag, m, near);
-}
-
 /* ---- What was wanted ---- */
-
-/* TPB = 16 */
-static bool is_assigned(const kj_mistake *x)
-{
-    const char *text = x->p->source->text + x->at.end;
-    text += strspn(text, " \t");
-    return text[0] == '=' && text[1] != '=';
-}
-
-/* @cuda.jit before a kernel is left out; the def behind one is not told. */
-static void fix_decorator(const kj_mistake *x, kj_message *m)
-{
-    kj_parser *p = x->p;
-    const char *text = p->source->text, *line = text + x->at.begin;
-    const char *next = line + strcspn(line, "\n");
-    next += strspn(next, "\r\n");
-    const char *fast = strstr(line, "fastmath");
-    if (strncmp(next, "def ", 4) == 0)
-        p->after_decorator = true;
-    else if (fast && fast < next)
-        kj_hint(p->diag, m, "a kernel needs no decorator but what changes its results: @fastmath");
-    else
-        kj_fix(p->diag, m, (kj_span){p->before_prev_span.begin, (uint32_t)(next - text)}, "%s", "");
-}
-
-/* load "blur.knl" */
-static bool is_quoted(const kj_mistake *x)
-{
-    const char *text = x->p->source->text + x->at.end;
-    text += strspn(text, " \t");
-    return *text == '"' || *text == '\'';
-}
-
-static void at_item(const kj_mistake *x)
-{
-    if (kj_closed_too_early(x))
-        return;
-    if (kj_met(x, "}")) {
-        kj_mistake_error(x, "unexpected '}': no block is open");
-        return;
-    }
-    if (kj_met(x, "let") || kj_met(x, "var") || kj_met(x, "param")) {
-        kj_message *m = kj_expected(x, ITEMS);
-        const char *line = x->p->source->text + x->at.end;
-        bool called = memchr(line, '(', strcspn(line, "\r\n#")) != NULL;
-        kj_mistake_hint(x, m,
-                        kj_met(x, "param") ? "a param stands in the run block"
-                        : called ? "what is computed stands in the run block: run { let a = ... }; "
-                                   "a file's constants are declared with 'const'"
-                                 : "a file's constants are declared with 'const'");
-        return;
-    }
-    kj_message *m = kj_expected(x, ITEMS);
-    if (kj_met(x, "{")) {
-        kj_mistake_hint(x, m, "statements stand in the run block: run { ... }");
-        kj_fix(x->p->diag, m, (kj_span){x->at.begin, x->at.begin}, "run ");
-        kj_layout_skip_block(x->p);
-        return;
-    }
-    if (kj_met(x, ".") && x->p->before_prev == KJ_TK_AT) {
-        kj_mistake_hint(x, m, "a kernel needs no decorator: kernel name(x: f32[]) { ... }");
-        fix_decorator(x, m);
-    } else if (kj_met(x, "=") && x->p->before_prev == KJ_TK_AT) /* @fastmath=True */
-        kj_mistake_hint(x, m,
-                        "an attribute stands alone, @fastmath, or with values in parentheses");
-    else if (kj_met(x, "name") && is_assigned(x))
-        kj_hint(x->p->diag, m, "a file's constants are declared with 'const': const %s = ...",
-                kj_mistake_source(x->p, x->at));
-    else if (kj_met(x, "name") && is_quoted(x) &&
-             strcmp(kj_mistake_source(x->p, x->at), "load") == 0)
-        kj_mistake_hint(x, m, kj_foreign_word("import", NULL));
-    else if (kj_met(x, "name") && !kj_hint_c_item(x, m))
-        kj_hint_keyword(x, m, x->at, item_words, sizeof item_words / sizeof *item_words);
-    if (!m->hint && !kj_met(x, "end of file"))
-        kj_mistake_hint(x, m, "statements stand in a fn, a kernel or the run block");
-}
 
 static bool adjacent(const kj_parser *p, int token)
 {
@@ -248,6 +132,11 @@ static void at_expression(const kj_mistake *x)
         kj_habit_step(x->p, (kj_span){p->before_prev_span.begin, p->prev_span.end});
         return;
     }
+    if ((kj_met(x, ">") || kj_met(x, ">=")) && p->prev == KJ_TK_SHR &&
+        p->prev_span.end == x->at.begin) {
+        kj_habit_shift(x->p, (kj_span){p->prev_span.begin, x->at.end});
+        return;
+    }
     kj_message *m = kj_expected(x, "an expression");
     if (!kj_is_shown(p->diag, m))
         return;
@@ -267,12 +156,10 @@ static void at_expression(const kj_mistake *x)
         kj_mistake_hint(x, m, "there are no closures: a function is declared at the top of a file");
     else if (kj_met(x, "const"))
         kj_mistake_hint(x, m, CONST_PLACE);
-    else if (kj_met(x, ".") && kj_hint_dotted(x, m, x->at.begin))
+    else if (kj_met(x, ".") && kj_hint_dotted(x->p->diag, m, x->at.begin))
         ;
     else if (kj_met(x, "<") && p->prev == KJ_TK_SHL)
         hint_launch(x, m);
-    else if (kj_met(x, ">") && p->prev == KJ_TK_SHR)
-        kj_mistake_hint(x, m, "'>>' shifts zeros into unsigned numbers: u32(a) >> b");
     else if (kj_met(x, "&") && !kj_habit_address(x->p, m, x->at))
         kj_mistake_hint(
             x, m, "there are no addresses: atomics take array and index, atomic.add(a, i, 1)");
@@ -371,7 +258,7 @@ static void at_name(const kj_mistake *x)
         kj_message *m = kj_misnamed(x->p, x->at, x->p->token);
         if (kj_met(x, "const") && x->p->prev == KJ_TK_DOT)
             kj_mistake_hint(x, m, CONST_PLACE);
-        else if (x->p->prev == KJ_TK_DOT && kj_hint_dotted(x, m, x->p->prev_span.begin))
+        else if (x->p->prev == KJ_TK_DOT && kj_hint_dotted(x->p->diag, m, x->p->prev_span.begin))
             return;
         hint_for_member(x, m);
         return;
@@ -436,6 +323,9 @@ static void at_attribute(const kj_mistake *x)
         kj_mistake_hint(x, m,
                         "leave it out: indices that are known to be inside are not looked at");
         kj_fix(p->diag, m, (kj_span){p->prev_span.begin - 1, x->at.begin}, "%s", "");
+    } else if (p->prev == KJ_TK_NAME && kj_habit_timing(kj_mistake_source(x->p, p->prev_span))) {
+        kj_mistake_hint(x, m, kj_habit_timing(kj_mistake_source(x->p, p->prev_span)));
+        kj_fix(p->diag, m, (kj_span){p->prev_span.begin - 1, x->at.begin}, "%s", "");
     } else
         kj_mistake_hint(x, m,
                         "of statements there are @unroll for ... { ... } and @unchecked { ... }");
@@ -469,7 +359,7 @@ static void report(const kj_mistake *x)
         kj_error(x->p->diag, x->at, KJ_RULE_SYNTAX, "unexpected '%s': no if ends before it",
                  x->token);
     else if (kj_wants(x, "kernel"))
-        at_item(x);
+        kj_at_item(x);
     else if (kj_wants(x, "let"))
         at_statement(x);
     else if (kj_wants(x, "@") && !kj_wants(x, "*"))

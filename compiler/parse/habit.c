@@ -185,7 +185,14 @@ bool kj_habit_type(kj_parser *p, kj_message *m, kj_span at)
     const char *type = kj_habit_type_named(kj_piece(p, i, end));
     if (!type || (inside && s->text[end] != ']'))
         return false;
-    kj_write(p->diag, m, (kj_span){at.begin, end + inside}, "%s%s", type, array ? "[]" : "");
+    uint32_t axes = end; /* &mut f32[,] */
+    if (!inside && s->text[axes] == '[' && kj_closing(s, axes) &&
+        kj_closing(s, axes) == axes + 1 + strspn(s->text + axes + 1, ", "))
+        axes = kj_closing(s, axes) + 1;
+    if (axes > end)
+        kj_write(p->diag, m, (kj_span){at.begin, axes}, "%s%s", type, kj_piece(p, end, axes));
+    else
+        kj_write(p->diag, m, (kj_span){at.begin, end + inside}, "%s%s", type, array ? "[]" : "");
     return true;
 }
 

@@ -183,6 +183,25 @@ bool kj_habit_operator(kj_parser *p, kj_span at)
     return false;
 }
 
+/* n >>> 3, of Java and JavaScript: `at` from the first sign to the last. */
+void kj_habit_shift(kj_parser *p, kj_span at)
+{
+    const kj_source *s = p->source;
+    uint32_t end = at.begin, right = kj_skip_blanks(s, at.end), stop = operand_end(s, right);
+    while (end > 0 && kj_is_blank(s->text[end - 1]))
+        end--;
+    uint32_t begin = operand_start(s, end);
+    const char *what = begin < end && end - begin < 40 ? kj_piece(p, begin, end) : "a";
+    if (*what == '(')
+        what = kj_piece(p, begin + 1, end - 1);
+    const char *by = stop > right && stop - right < 40 ? kj_piece(p, right, stop) : "n";
+    kj_message *m =
+        kj_error(p->diag, at, KJ_RULE_SYNTAX, "there is no '%s'", kj_piece(p, at.begin, at.end));
+    kj_hint(p->diag, m,
+            "'>>' shifts zeros into unsigned numbers: u32(%s) >> %s, of 64 bits u64(...)", what,
+            by);
+}
+
 /* ---- Records ---- */
 
 /* The fields of P{x: 1, y: 2} as arguments; NULL: it is not written so, on one line. */
@@ -210,21 +229,22 @@ static const char *as_arguments(kj_parser *p, uint32_t begin, uint32_t end)
 
 bool kj_habit_record(kj_parser *p, kj_message *m, kj_span at)
 {
+    kj_span before = p->prev_span; /* type P = struct { x: f32 } */
+    if (p->first == KJ_TK_TYPE && (kj_is_word_at(p->source, before.begin, "struct") ||
+                                   kj_is_word_at(p->source, before.begin, "class"))) {
+        uint32_t name = kj_skip_blanks(p->source, p->first_span.end);
+        const char *own = kj_piece(p, name, kj_word_end(p->source, name));
+        kj_hint(p->diag, m, "records are written record %s { x: f32, y: f32 }", own);
+        kj_fix(p->diag, m, (kj_span){p->first_span.begin, at.begin}, "record %s ", own);
+        kj_layout_skip_block(p);
+        return true;
+    }
     uint32_t close = p->source->text[at.begin] == '{' ? kj_closing(p->source, at.begin) : 0;
     const char *fields = close ? as_arguments(p, at.begin + 1, close) : NULL;
     if (!fields || !*fields)
         return false;
     kj_write(p->diag, m, (kj_span){p->prev_span.begin, close + 1}, "%s(%s)",
              kj_piece(p, p->prev_span.begin, p->prev_span.end), fields);
-    return true;
-}
-
-bool kj_habit_new(kj_parser *p, kj_message *m, kj_span at)
-{
-    if (strcmp(kj_piece(p, p->prev_span.begin, p->prev_span.end), "new") != 0)
-        return false;
-    kj_hint(p->diag, m, "a record is made by its name alone: P(1, 2)");
-    kj_fix(p->diag, m, (kj_span){p->prev_span.begin, at.begin}, "%s", "");
     return true;
 }
 

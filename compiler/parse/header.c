@@ -140,14 +140,6 @@ static bool fix_result(const kj_mistake *x, kj_message *m)
     return true;
 }
 
-/* Does the item in which `at` stands begin with that word? */
-static bool is_item_of(const kj_source *s, uint32_t at, const char *word)
-{
-    while (at > 0 && !(s->text[at - 1] == '\n' && kj_is_word(s->text[at])))
-        at--;
-    return kj_is_word_at(s, at, word);
-}
-
 /* var y: f32[3], at the end of it */
 static bool fix_extents(const kj_mistake *x, kj_message *m)
 {
@@ -162,7 +154,7 @@ static bool fix_extents(const kj_mistake *x, kj_message *m)
     const char *shape = kj_piece(p, open + 1, close), *what = kj_piece(p, name, end);
     if (strspn(shape, ", ") == strlen(shape))
         return false;
-    bool several = strchr(shape, ',') != NULL, run = is_item_of(s, name, "run");
+    bool several = strchr(shape, ',') != NULL, run = kj_is_item_of(s, name, "run");
     kj_write(p->diag, m, (kj_span){p->first_span.begin, close + 1},
              several ? "let %s = %s((%s), %s)" : "let %s = %s(%s, %s)", what,
              run ? "zeros" : "local.array", shape, kj_piece(p, type, open));
@@ -192,6 +184,20 @@ static void fix_tokens(const kj_mistake *x, kj_message *m)
         kj_write(p->diag, m, (kj_span){x->at.begin, x->at.end + 1}, "->");
 }
 
+/* def norm(self): and the like, where a field's name stands */
+static bool is_method(const kj_mistake *x)
+{
+    static const char *const words[] = {"def", "func", "function", "fun", "void", "__device__"};
+    const kj_parser *p = x->p;
+    if (!kj_wants(x, ":") || x->n != 1 || p->prev != KJ_TK_NAME || !kj_met(x, "name") ||
+        !kj_is_item_of(p->source, x->at.begin, "record"))
+        return false;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (kj_is_word_at(p->source, p->prev_span.begin, words[i]))
+            return true;
+    return false;
+}
+
 /* Whatever is left: names the tokens when they are few. */
 void kj_at_tokens(const kj_mistake *x)
 {
@@ -199,6 +205,10 @@ void kj_at_tokens(const kj_mistake *x)
     kj_arena *arena = x->p->arena;
     if (x->n == 0 || x->n > MOST) {
         kj_error(x->p->diag, x->at, KJ_RULE_SYNTAX, "unexpected %s", x->text);
+        return;
+    }
+    if (is_method(x)) {
+        kj_layout_refuse_method(x->p, x->p->prev_span);
         return;
     }
     if (x->n == 2 && kj_wants(x, "->") && kj_wants(x, "{") && in_kernel_header(x)) {
@@ -441,42 +451,6 @@ bool kj_hint_c_item(const kj_mistake *x, kj_message *m)
                 (int)(end - name), text + name, type);
     }
     return *next == '(' || *next == '=';
-}
-
-/* use std::sort, std/sort */
-static void hint_library(const kj_mistake *x, kj_message *m, kj_span path)
-{
-    const char *name = x->p->source->text + path.begin + strlen("std");
-    name += strspn(name, ":/.");
-    size_t n = 0;
-    while (kj_is_word(name[n]))
-        n++;
-    if (n == 0 || n > 40 ||
-        kj_type_named(kj_arena_printf(x->p->arena, "%.*s", (int)n, name)) != KJ_VOID)
-        kj_mistake_hint(x, m, "write use std.warp");
-    else
-        kj_write(x->p->diag, m, path, "std.%.*s", (int)n, name);
-}
-
-bool kj_wrong_use(const kj_mistake *x)
-{
-    const kj_parser *p = x->p;
-    bool named = p->prev == KJ_TK_NAME && p->before_prev == KJ_TK_USE;
-    if (!named && p->prev != KJ_TK_USE)
-        return false;
-    kj_span path = {named ? p->prev_span.begin : x->at.begin, x->at.end};
-    while (p->source->text[path.end] && !strchr(" \t\r\n;#", p->source->text[path.end]))
-        path.end++;
-    kj_message *m = kj_error(p->diag, named ? path : x->at, KJ_RULE_USE,
-                             "use takes a file's name in quotes, or std.NAME");
-    if (named && strcmp(kj_mistake_source(x->p, p->prev_span), "std") == 0)
-        hint_library(x, m, path);
-    else if (named && path.end - path.begin < 100)
-        kj_hint(p->diag, m, "write use \"%s%s\"", kj_mistake_source(x->p, path),
-                kj_met(x, "end of line") ? ".knl" : "");
-    else
-        kj_mistake_hint(x, m, "write use \"blur.knl\"");
-    return true;
 }
 
 bool kj_unwrap_names(const kj_mistake *x, kj_message *m)

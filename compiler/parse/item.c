@@ -199,6 +199,18 @@ static const char *stem_of(kj_parser *p, const char *path)
     return kj_intern(p->arena, base, ends ? (size_t)(dot - base) : strlen(base));
 }
 
+/* "std.sort", "std::sort" */
+static bool names_library(const char *path)
+{
+    const char *at = path + strlen("std");
+    size_t n = strncmp(path, "std", strlen("std")) == 0 ? strspn(at, ".:") : 0;
+    if (n == 0 || strlen(at) > 40)
+        return false;
+    for (at += n; kj_is_word(*at);)
+        at++;
+    return !*at && at[-1] != '.' && at[-1] != ':' && strcmp(path, "std.knl") != 0;
+}
+
 kj_item *kj_make_use(kj_parser *p, kj_span span, kj_string path, kj_span path_span, bool library,
                      const char *name, kj_span name_span)
 {
@@ -210,6 +222,11 @@ kj_item *kj_make_use(kj_parser *p, kj_span span, kj_string path, kj_span path_sp
     i->end = path_span;
     if (path.len == 0 || strlen(text) != path.len)
         kj_error(p->diag, path_span, KJ_RULE_USE, "this is no file's name");
+    else if (!library && names_library(text)) /* no file is called std::sort */
+        kj_write(p->diag,
+                 kj_error(p->diag, path_span, KJ_RULE_USE,
+                          "files of the library are used without quotes"),
+                 path_span, "std.%s", text + strlen("std") + strspn(text + strlen("std"), ".:"));
     else if (!can_name(own))
         kj_hint(p->diag,
                 kj_error(p->diag, path_span, KJ_RULE_USE, "'%s' cannot be a namespace's name", own),

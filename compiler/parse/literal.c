@@ -324,6 +324,16 @@ void kj_literal_bad_number(kj_parser *p, kj_span span, const char *text, size_t 
         char before = span.begin > 0 ? p->source->text[span.begin - 1] : ' ';
         if (kj_is_word(before) || before == ')' || before == ']') { /* t.0 of Rust */
             size_t digits = 1 + strspn(text + 1, "0123456789");
+            uint32_t word = span.begin;
+            while (word > 0 && kj_is_word(p->source->text[word - 1]))
+                word--;
+            if (word > 0 && kj_dotted_meant(p->source, word - 1)) { /* n.eq.3 */
+                kj_span dotted = {word - 1, span.begin + 1};
+                m = kj_error(p->diag, dotted, KJ_RULE_SPELLING, "there is no '%s'",
+                             kj_piece(p, dotted.begin, dotted.end));
+                kj_hint_dotted(p->diag, m, word - 1);
+                return;
+            }
             m = kj_error(p->diag, span, KJ_RULE_NUMBER, "a member's name is no number");
             kj_hint(p->diag, m, "the parts of a tuple are t[0], t[1]");
             if (digits == len && len < 40)
@@ -421,6 +431,29 @@ kj_string kj_literal_piece(kj_parser *p, kj_span span, const char *text, size_t 
     return (kj_string){out, n};
 }
 
+/* The number of a character, or of an escape that stands for one; -1: it is more. */
+static int byte_of(const char *text, size_t len)
+{
+    if (len == 2 && *text == '\\')
+        return text[1] == '0'     ? 0
+               : text[1] == '\''  ? '\''
+               : escaped(text[1]) ? escaped(text[1])
+                                  : -1;
+    return len == 1 && (unsigned char)*text < 0x80 ? *text : -1;
+}
+
+/* Is it an argument of print or assert, which take texts? */
+static bool is_shown(const kj_parser *p)
+{
+    const kj_bracket *open = p->nopen ? &p->open[p->nopen - 1] : NULL;
+    if (!open || open->kind != '(')
+        return false;
+    uint32_t word = open->span.begin;
+    while (word > 0 && kj_is_word(p->source->text[word - 1]))
+        word--;
+    return kj_is_word_at(p->source, word, "print") || kj_is_word_at(p->source, word, "assert");
+}
+
 /* 'text' */
 static void quote(kj_parser *p, kj_span span, const char *text, size_t len)
 {
@@ -432,8 +465,14 @@ static void quote(kj_parser *p, kj_span span, const char *text, size_t len)
         kj_write(p->diag, m, span, "%s", name);
         return;
     }
-    if (len == 1 && (unsigned char)*text < 0x80)
-        kj_hint(p->diag, m, "where bytes are numbers, as in kernels, '%c' is %d", *text, *text);
+    int byte = byte_of(text, len);
+    if (byte >= 0 && !kj_is_item_of(p->source, span.begin, "run") && !is_shown(p)) {
+        kj_hint(p->diag, m, "a character is its number: write %d for '%s'", byte, name);
+        kj_fix(p->diag, m, span, "%d", byte);
+        return;
+    }
+    if (byte >= 0)
+        kj_hint(p->diag, m, "write \"%s\", or %d where bytes are numbers", name, byte);
     if (!memchr(text, '"', len) && len < MOST)
         kj_fix(p->diag, m, span, "\"%.*s\"", (int)len, text);
 }

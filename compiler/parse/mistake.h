@@ -1,4 +1,4 @@
-/* A syntax error while it is put into words; of error.c, operator.c and keyword.c. */
+/* A syntax error while it is put into words; of error.c, outside.c, operator.c, header.c and keyword.c. */
 #ifndef KJ_PARSE_MISTAKE_H
 #define KJ_PARSE_MISTAKE_H
 
@@ -26,7 +26,6 @@ bool kj_wrong_use(const kj_mistake *x);
 bool kj_unwrap_names(const kj_mistake *x, kj_message *m);
 /* x .* y, x .^ 2 of Julia and MATLAB, f.(x), 0..n: what is written for the dot and what stands behind it. */
 void kj_hint_behind_dot(const kj_mistake *x, kj_message *m);
-bool kj_hint_dotted(const kj_mistake *x, kj_message *m, uint32_t dot);
 /* let (a, b) = ..., of names alone: as it is, without the brackets; false where it is none. */
 bool kj_unwrap_declared(const kj_mistake *x, kj_message *m);
 
@@ -49,6 +48,9 @@ bool kj_line_begins(const kj_parser *p, kj_span at, const char *word);
  * misspelled. */
 void kj_hint_keyword(const kj_mistake *x, kj_message *m, kj_span name, const char *const *words,
                      size_t n);
+
+/* outside.c: reports one where an item could begin. */
+void kj_at_item(const kj_mistake *x);
 
 /* operator.c: reports one behind a complete expression. */
 void kj_behind_expression(const kj_mistake *x);

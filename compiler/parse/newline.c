@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "knl.tab.h"
-#include "parse/parse.h"
+#include "parse/habit.h"
 
 enum {
     MOST_SEEN = 1000
@@ -388,12 +388,34 @@ static int supply_brace_of_if(kj_parser *p, int token, kj_span span)
     return hold(p, token, span, KJ_TK_RBRACE);
 }
 
+void kj_layout_refuse_method(kj_parser *p, kj_span span)
+{
+    const kj_source *s = p->source;
+    uint32_t record = span.begin, name, own = kj_skip_blanks(s, span.end);
+    while (record > 0 && !(s->text[record - 1] == '\n' && kj_is_word(s->text[record])))
+        record--;
+    name = kj_skip_blanks(s, kj_word_end(s, record));
+    const char *method = kj_piece(p, own, kj_word_end(s, own));
+    kj_message *m = kj_error(p->diag, span, KJ_RULE_MISPLACED, "a record has fields, no functions");
+    kj_hint(p->diag, m,
+            "a function takes the record: fn %s(p: %s) { ... } behind it, called as %s(p)", method,
+            kj_piece(p, name, kj_word_end(s, name)), method);
+    p->foreign = p->nbraces;
+    p->foreign_brace = span.begin;
+    p->diag->muted = true;
+}
+
 /* An item within a block, as its indentation shows: `fn` in a kernel. */
 static bool is_nested(kj_parser *p, kj_span span)
 {
     bool first = span.begin == 0 || p->source->text[span.begin - 1] == '\n';
     if (!p->nbraces || !in_braces(p) || (first && !in_unwritten(p)))
         return false;
+    if (kj_is_item_of(p->source, span.begin, "record")) {
+        if (!p->foreign)
+            kj_layout_refuse_method(p, span);
+        return true;
+    }
     kj_message *m = kj_error(p->diag, span, KJ_RULE_MISPLACED, "'%.*s' stands at the top of a file",
                              (int)(span.end - span.begin), p->source->text + span.begin);
     kj_hint(p->diag, m, "functions and kernels are declared beside each other, in any order");

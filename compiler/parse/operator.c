@@ -182,34 +182,6 @@ static bool hint_index_names(const kj_mistake *x, kj_message *m)
     return true;
 }
 
-/* .gt. and .and. of Fortran, which begins with the dot there. */
-bool kj_hint_dotted(const kj_mistake *x, kj_message *m, uint32_t dot)
-{
-    static const char *const words[][2] = {
-        {"gt", ">"},    {"lt", "<"},      {"ge", ">="},       {"le", "<="},   {"eq", "=="},
-        {"ne", "!="},   {"and", "and"},   {"or", "or"},       {"not", "not"}, {"eqv", "=="},
-        {"neqv", "!="}, {"true", "true"}, {"false", "false"},
-    };
-    const kj_source *s = x->p->source;
-    uint32_t end = kj_word_end(s, dot + 1);
-    char word[8] = "";
-    if (s->text[dot] != '.' || s->text[end] != '.' || end - dot > sizeof word)
-        return false;
-    for (uint32_t i = dot + 1; i < end; i++)
-        word[i - dot - 1] = kj_to_lower(s->text[i]);
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(word, words[i][0]) == 0) {
-            bool before =
-                dot > 0 && (kj_is_word(s->text[dot - 1]) || strchr(")]", s->text[dot - 1]));
-            bool behind = kj_is_word(s->text[end + 1]);
-            kj_hint(x->p->diag, m, "write %s", words[i][1]);
-            kj_fix(x->p->diag, m, (kj_span){dot, end + 1}, "%s%s%s", before ? " " : "", words[i][1],
-                   behind ? " " : "");
-            return true;
-        }
-    return false;
-}
-
 /* x .= y, x .+= y of Julia: the dot is left out, of a whole array all elements are named. */
 static bool hint_assigned(const kj_mistake *x, kj_message *m)
 {
@@ -237,7 +209,7 @@ void kj_hint_behind_dot(const kj_mistake *x, kj_message *m)
     uint32_t word = p->prev_span.begin;
     while (word > 0 && kj_is_word(p->source->text[word - 1]))
         word--;
-    if (word > 0 && word < p->prev_span.begin && kj_hint_dotted(x, m, word - 1))
+    if (word > 0 && word < p->prev_span.begin && kj_hint_dotted(x->p->diag, m, word - 1))
         return;
     if (hint_assigned(x, m))
         return;
@@ -262,7 +234,7 @@ static void fix_list(const kj_mistake *x, kj_message *m, char closer)
     kj_span gap = {p->prev_span.end, p->prev_span.end};
     bool item =
         kj_met(x, "name") || kj_met(x, "integer") || kj_met(x, "number") || kj_met(x, "string");
-    if (kj_met(x, "=") && hint_index_names(x, m))
+    if ((kj_met(x, "=") && hint_index_names(x, m)) || (closer == ']' && kj_habit_rows(x->p, m)))
         return;
     if (kj_met(x, ":") && p->prev == KJ_TK_NAME && closer == ')' &&
         !strchr(":=", p->source->text[x->at.end])) { /* P(x: 1) */
@@ -441,7 +413,7 @@ static bool is_list_in_braces(const kj_mistake *x)
 static kj_message *behind_statement(const kj_mistake *x)
 {
     const kj_parser *p = x->p;
-    if (kj_misspelled_statement(x))
+    if (kj_habit_raise(x->p) || kj_misspelled_statement(x))
         return NULL;
     kj_message *m = kj_expected(x, "the end of the statement");
     if (p->prev == KJ_TK_NAME && (kj_habit_record(x->p, m, x->at) || kj_habit_new(x->p, m, x->at)))
@@ -495,6 +467,15 @@ static kj_span block_begin(const kj_mistake *x)
 void kj_behind_expression(const kj_mistake *x)
 {
     const kj_parser *p = x->p;
+    if (kj_met(x, "assignment operator")) {
+        kj_message *m = kj_mistake_error(
+            x, kj_arena_printf(p->arena, "unexpected %s in an expression", x->text));
+        if (strcmp(x->text, "'/='") == 0) /* of Fortran and Haskell */
+            kj_write(p->diag, m, x->at, "!=");
+        else
+            kj_mistake_hint(x, m, "an assignment is a statement of its own");
+        return;
+    }
     if (kj_wants(x, "else") && !kj_wants(x, "if")) {
         if (kj_misspelled_operator(x))
             return;

@@ -282,7 +282,8 @@ bool kj_hint_misspelled(kj_parser *p, kj_message *m, uint32_t begin);
  * stands in its braces is no code here. */
 const char *kj_foreign_word(const char *word, bool *begins_block);
 
-/* ---- What other languages write (habit.c, expressions habit_expr.c, loops c_loop.c): hints and fixes from the text
+/* ---- What other languages write (habit.c, expressions habit_expr.c, statements habit_stmt.c, loops
+ * c_loop.c): hints and fixes from the text
  * around; false: it is none ---- */
 
 /* Has the line a mistake already, before `span`? */
@@ -300,12 +301,15 @@ bool kj_habit_cast(kj_parser *p, kj_message *m, kj_span at);
 bool kj_habit_as(kj_parser *p, kj_message *m, kj_span at); /* n as f32 */
 /* `a xor b`, `a mod b`: reports it; false: the word there is none of those. */
 bool kj_habit_operator(kj_parser *p, kj_span at);
-bool kj_habit_record(kj_parser *p, kj_message *m, kj_span at);           /* P{x: 1}, at the brace */
-bool kj_habit_new(kj_parser *p, kj_message *m, kj_span at);              /* new P(1) */
-void kj_habit_ternary(kj_parser *p, kj_message *m, kj_span at);          /* c ? a : b */
-bool kj_habit_address(kj_parser *p, kj_message *m, kj_span at);          /* atomicAdd(&x[0] */
-bool kj_habit_dereference(kj_parser *p, kj_message *m, kj_span at);      /* *x = 1 */
-void kj_habit_element(kj_parser *p, kj_message *m, const kj_expr *call); /* m(0, 0) = 1 */
+bool kj_habit_record(kj_parser *p, kj_message *m, kj_span at);      /* P{x: 1}, at the brace */
+bool kj_habit_new(kj_parser *p, kj_message *m, kj_span at);         /* new P(1), new f32[3] */
+bool kj_habit_raise(kj_parser *p);                                  /* raise X("text"): an error */
+bool kj_habit_rows(kj_parser *p, kj_message *m);                    /* [1, 2; 3, 4] */
+void kj_habit_shift(kj_parser *p, kj_span at);                      /* n >>> 3: an error */
+void kj_habit_ternary(kj_parser *p, kj_message *m, kj_span at);     /* c ? a : b */
+bool kj_habit_address(kj_parser *p, kj_message *m, kj_span at);     /* atomicAdd(&x[0] */
+bool kj_habit_dereference(kj_parser *p, kj_message *m, kj_span at); /* *x = 1 */
+void kj_habit_element(kj_parser *p, kj_message *m, const kj_expr *call);  /* m(0, 0) = 1 */
 void kj_habit_typed_names(kj_parser *p, kj_message *m, const kj_stmt *s); /* var a, b: i32 = 0, 1 */
 bool kj_habit_cast_words(kj_parser *p, kj_message *m);                    /* (unsigned char)x */
 void kj_habit_not(kj_parser *p, kj_message *m, kj_span at);               /* !a */
@@ -334,6 +338,9 @@ int kj_layout_unwritten(kj_parser *p, kj_span *span); /* a token that the text l
 bool kj_layout_newline(kj_parser *p);
 /* Until the block that begins in this line has ended, and its last line, nothing is told. */
 void kj_layout_skip_block(kj_parser *p);
+/* fn norm(self) -> f32 { ... } in a record, at its first word: an error, and what follows up to the record's end is none of
+ * its fields. */
+void kj_layout_refuse_method(kj_parser *p, kj_span span);
 /* Forgets open ( and [, after an error at the start of a line. */
 void kj_layout_close(kj_parser *p);
 void kj_layout_lacks_brace(kj_parser *p); /* a } that is missing at the item's end is not told */

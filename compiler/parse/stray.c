@@ -79,13 +79,33 @@ void kj_stray_update(kj_parser *p, kj_span span)
         kj_fix(p->diag, m, span, "= %s %s", target, op);
 }
 
-/* ! a comment, of Fortran. */
+/* Does an expression of the line before go on with the operand at `at`: a number or a name, and not a word behind it? */
+static bool goes_on_with(const kj_parser *p, uint32_t at)
+{
+    const kj_source *s = p->source;
+    at += (uint32_t)strspn(s->text + at, " \t(");
+    uint32_t end = kj_word_end(s, at), next = kj_skip_blanks(s, end);
+    bool known = end > at && (kj_is_digit(s->text[at]) ||
+                              kj_parse_is_name(p, kj_piece((kj_parser *)p, at, end)));
+    return known && !(next > end && kj_is_word(s->text[next]));
+}
+
+/* ! a comment of Fortran, % of MATLAB, -- of Lua and SQL. */
 bool kj_stray_remark(kj_parser *p, kj_span span)
 {
     const char *text = p->source->text + span.begin;
-    if (p->nformats || !kj_layout_begins_statement(p) || !strchr("! \t", text[1]))
+    char mark = *text;
+    uint32_t n = 1;
+    if (p->nformats || !kj_layout_begins_statement(p) ||
+        (p->nopen && p->open[p->nopen - 1].kind != '{'))
         return false;
-    uint32_t n = text[1] == '!' ? 2 : 1;
+    while (text[n] == mark)
+        n++;
+    if (!(text[n] && strchr(" \t\r\n", text[n])) || (mark == '!' && n > 2) ||
+        (mark == '-' && n < 2))
+        return false;
+    if (mark == '%' && n == 1 && p->nbraces && goes_on_with(p, span.begin + 1))
+        return false;
     kj_message *m = kj_error(p->diag, (kj_span){span.begin, span.begin + n}, KJ_RULE_SPELLING,
                              "use '#' instead of '%.*s'", (int)n, text);
     kj_hint(p->diag, m, "a comment begins with #, in each line");

@@ -70,8 +70,11 @@ bool kj_kernel_attrs(kj_sema *s, const kj_item *item, kj_tkernel *k)
             kj_message *m = kj_sema_error(s, attr->span, KJ_RULE_ATTRIBUTE,
                                           "'@%s' is no attribute of a kernel", attr->name);
             const char *near = kj_nearest(attr->name, known, sizeof known / sizeof *known);
+            const char *timing = kj_habit_timing(attr->name);
             if (near)
                 kj_hint(s->diag, m, "did you mean '@%s'?", near);
+            else if (timing)
+                kj_hint(s->diag, m, "%s", timing);
             else
                 kj_hint(s->diag, m,
                         "a kernel takes @launch_bounds(threads, blocks), "

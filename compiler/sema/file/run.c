@@ -244,13 +244,20 @@ static void check_run_block(kj_sema *s, const kj_stmt *body, int loops)
     kj_scope_pop(s);
 }
 
+static void refuse_attribute(kj_sema *s, const kj_attr *attr, const char *text)
+{
+    kj_message *m = kj_sema_error(s, attr->span, KJ_RULE_ATTRIBUTE, "%s", text);
+    const char *timing = kj_habit_timing(attr->name);
+    if (timing)
+        kj_hint(s->diag, m, "%s", timing);
+}
+
 static void check_for(kj_sema *s, const kj_stmt *st, int loops)
 {
     kj_sema_run_expr(s, st->u.for_.iter);
     kj_known over = kj_run_known(s, st->u.for_.iter);
     for (const kj_attr *attr = st->attrs; attr; attr = attr->next)
-        kj_sema_error(s, attr->span, KJ_RULE_ATTRIBUTE,
-                      "a loop of the run block has no attributes");
+        refuse_attribute(s, attr, "a loop of the run block has no attributes");
     kj_scope_push(s);
     declare_run_names(s, st->u.for_.names, KJ_ROLE_LOOP);
     if (over.kind == KJ_R_RANGE && !st->u.for_.names->next)
@@ -350,8 +357,7 @@ static void check_stmt(kj_sema *s, const kj_stmt *st, int loops)
                           st->kind == KJ_S_BREAK ? "break" : "continue");
         break;
     case KJ_S_BLOCK:
-        kj_sema_error(s, st->attrs->span, KJ_RULE_ATTRIBUTE,
-                      "a block with an attribute stands in a kernel or fn");
+        refuse_attribute(s, st->attrs, "a block with an attribute stands in a kernel or fn");
         break;
     case KJ_S_REQUIRES:
         kj_sema_error(s, st->span, KJ_RULE_MISPLACED, "'requires' stands at the head of a kernel");

@@ -275,8 +275,14 @@ static void unknown_member(kj_sema *s, const kj_expr *e)
     if (!of_scalars &&
         (kj_is_field_name(name) || is_field(s, name, kj_diag_has_room(s->diag) ? &near : NULL)))
         return;
+    const kj_expr *of = e->u.member.base;
+    if (of->kind == KJ_E_MEMBER &&
+        kj_dotted_meant(s->diag->source, of->u.member.name_span.begin - 1)) /* the n of a.eq.n */
+        return;
     kj_message *m = kj_sema_error(s, e->u.member.name_span, KJ_RULE_UNKNOWN_MEMBER,
                                   "no value has a member '%s'", name);
+    if (kj_hint_dotted(s->diag, m, e->u.member.name_span.begin - 1))
+        return;
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
         if (strcmp(methods[i].name, name) == 0) {
             kj_hint(s->diag, m, "%s",

@@ -142,6 +142,8 @@ bool kj_hint_method(kj_sema *s, kj_message *m, const kj_expr *e)
     };
     const char *name = e->u.member.name;
     const kj_source *source = s->diag->source;
+    if (kj_hint_dotted(s->diag, m, e->u.member.name_span.begin - 1))
+        return true;
     bool given = source->text[e->span.end] == '(' &&
                  empty_call_end(source, e->span.end) == e->span.end; /* x.count(2) */
     if (given && strcmp(name, "count") == 0) {

@@ -1,0 +1,163 @@
+/* Statements, lists and attributes of other languages: the text around a mistake in, hints and fixes out. */
+#include <stdlib.h>
+
+#include "knl.tab.h"
+#include "lang/types.h"
+#include "parse/habit.h"
+
+/* ---- new f32[10], new P(1) ---- */
+
+bool kj_habit_new(kj_parser *p, kj_message *m, kj_span at)
+{
+    const kj_source *s = p->source;
+    uint32_t type_end = kj_habit_type_end(p, at.begin), open = kj_skip_blanks(s, type_end);
+    uint32_t close = type_end > at.begin && s->text[open] == '[' ? kj_closing(s, open) : 0;
+    kj_span word = p->prev_span;
+    if (!kj_is_word_at(s, word.begin, "new"))
+        return false;
+    const char *type = close ? kj_habit_read_type(p, at.begin).name : NULL;
+    if (!type || close == open + 1) {
+        kj_hint(p->diag, m, "a record is made by its name alone: P(1, 2)");
+        kj_fix(p->diag, m, (kj_span){word.begin, at.begin}, "%s", "");
+        return true;
+    }
+    const char *made = kj_is_item_of(s, word.begin, "run") ? "zeros" : "local.array";
+    bool axes = memchr(s->text + open, ',', close - open) != NULL; /* new float[3, 4] of C# */
+    kj_write(p->diag, m, (kj_span){word.begin, close + 1}, axes ? "%s((%s), %s)" : "%s(%s, %s)",
+             made, kj_piece(p, open + 1, close), type);
+    return true;
+}
+
+/* ---- raise, throw ---- */
+
+bool kj_habit_raise(kj_parser *p)
+{
+    const kj_source *s = p->source;
+    kj_span word = p->prev_span;
+    bool first = p->prev == KJ_TK_NAME && word.begin == p->first_span.begin;
+    if (!first || !(kj_is_word_at(s, word.begin, "raise") || kj_is_word_at(s, word.begin, "throw")))
+        return false;
+    uint32_t end = kj_statement_end(s, word.end, false), text = word.end;
+    while (text < end && s->text[text] != '"')
+        text++;
+    uint32_t behind = text < end ? kj_behind_text(s, text) : end;
+    const char *said = behind > text && behind <= end && s->text[behind - 1] == '"'
+                           ? kj_piece(p, text, behind)
+                           : "\"...\"";
+    kj_message *m = kj_error(p->diag, word, KJ_RULE_SYNTAX, "there is no '%s': nothing is thrown",
+                             kj_piece(p, word.begin, word.end));
+    kj_hint(p->diag, m, "write assert(false, %s), which ends the %s", said,
+            kj_is_item_of(s, word.begin, "run") ? "run" : "launch");
+    kj_fix(p->diag, m, (kj_span){word.begin, end}, "assert(false, %s)", said);
+    return true;
+}
+
+/* ---- [1, 2; 3, 4] of MATLAB and Julia ---- */
+
+/* Its rows as lists; NULL where there is more in them than numbers and names. */
+static const char *rows_of(kj_parser *p, uint32_t begin, uint32_t end)
+{
+    const char *text = p->source->text, *out = "[";
+    enum { MOST = 1000 };
+    bool row = false, item = false;
+    if (end - begin > MOST)
+        return NULL;
+    for (uint32_t at = begin; at < end;) {
+        uint32_t next = at + (uint32_t)strspn(text + at, "+-");
+        while (next < end && (kj_is_word(text[next]) || text[next] == '.'))
+            next++;
+        if (next > at && (kj_is_word(text[next - 1]) || text[next - 1] == '.')) {
+            out = kj_arena_printf(p->arena, "%s%s%s", out,
+                                  !row   ? "["
+                                  : item ? ", "
+                                         : "",
+                                  kj_piece(p, at, next));
+            row = item = true;
+            at = next;
+            continue;
+        }
+        if (!strchr(" \t\r\n,;", text[at]))
+            return NULL;
+        if (text[at] == ';' && row) {
+            out = kj_arena_printf(p->arena, "%s], ", out);
+            row = item = false;
+        }
+        at++;
+    }
+    size_t n = strlen(out);
+    return row     ? kj_arena_printf(p->arena, "%s]]", out)
+           : n > 2 ? kj_arena_printf(p->arena, "%.*s]", (int)n - 2, out)
+                   : NULL;
+}
+
+bool kj_habit_rows(kj_parser *p, kj_message *m)
+{
+    enum { SHOWN = 60 };
+    const kj_bracket *open = p->nopen ? &p->open[p->nopen - 1] : NULL;
+    const char *text = p->source->text;
+    uint32_t begin = open ? open->span.end : 0, end = begin;
+    if (!open || open->kind != '[' || open->behind == KJ_TK_NAME)
+        return false;
+    while (text[end] && !strchr("]{}\"#", text[end]))
+        end++;
+    if (text[end] != ']' || !memchr(text + begin, ';', end - begin))
+        return false;
+    const char *rows = rows_of(p, begin, end);
+    bool shown = rows && strlen(rows) < SHOWN;
+    kj_hint(p->diag, m,
+            shown ? "rows are lists of their own: write %s"
+                  : "rows are lists of their own, as in %s",
+            shown ? rows : "[[1, 2], [3, 4]]");
+    if (rows)
+        kj_fix(p->diag, m, (kj_span){open->span.begin, end + 1}, "%s", rows);
+    return true;
+}
+
+/* ---- .gt. and .and. of Fortran, which begins with the dot there ---- */
+
+const char *kj_dotted_meant(const kj_source *s, uint32_t dot)
+{
+    static const char *const words[][2] = {
+        {"gt", ">"},    {"lt", "<"},      {"ge", ">="},       {"le", "<="},   {"eq", "=="},
+        {"ne", "!="},   {"and", "and"},   {"or", "or"},       {"not", "not"}, {"eqv", "=="},
+        {"neqv", "!="}, {"true", "true"}, {"false", "false"},
+    };
+    uint32_t end = kj_word_end(s, dot + 1);
+    char word[8] = "";
+    if (s->text[dot] != '.' || s->text[end] != '.' || end - dot > sizeof word)
+        return NULL;
+    for (uint32_t i = dot + 1; i < end; i++)
+        word[i - dot - 1] = kj_to_lower(s->text[i]);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(word, words[i][0]) == 0)
+            return words[i][1];
+    return NULL;
+}
+
+bool kj_hint_dotted(kj_diag *diag, kj_message *m, uint32_t dot)
+{
+    const kj_source *s = diag->source;
+    const char *meant = kj_dotted_meant(s, dot);
+    if (!meant)
+        return false;
+    uint32_t end = kj_word_end(s, dot + 1);
+    bool before = dot > 0 && (kj_is_word(s->text[dot - 1]) || strchr(")]", s->text[dot - 1]));
+    bool behind = kj_is_word(s->text[end + 1]);
+    kj_hint(diag, m, "write %s", meant);
+    kj_fix(diag, m, (kj_span){dot, end + 1}, "%s%s%s", before ? " " : "", meant, behind ? " " : "");
+    return true;
+}
+
+/* ---- @time of Julia ---- */
+
+const char *kj_habit_timing(const char *attribute)
+{
+    static const char *const all[] = {"time",     "btime",  "elapsed",   "belapsed",
+                                      "timed",    "timeit", "benchmark", "profile",
+                                      "profview", "timer",  "CUDA",      "timev"};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (strcmp(all[i], attribute) == 0)
+            return "leave it out: kjit run --time tells how long each launch and copy takes; in a "
+                   "run block elapsed(a, b) is between two events";
+    return NULL;
+}

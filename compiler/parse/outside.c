@@ -1,0 +1,238 @@
+/* What stands where an item of the file could begin, and is none; words of other languages that begin a line. */
+#include <string.h>
+
+#include "knl.tab.h"
+#include "lang/types.h"
+#include "parse/habit.h"
+#include "parse/mistake.h"
+
+#define ITEMS "'const', 'enum', 'fn', 'kernel', 'record', 'run' or 'type'"
+static const char *const item_words[] = {"use",    "const",  "enum", "fn",
+                                         "kernel", "record", "run",  "type"};
+
+static void fix_left_out(const kj_mistake *x, kj_message *m, kj_span word)
+{
+    const char *next = x->p->source->text + word.end;
+    kj_fix(x->p->diag, m, (kj_span){word.begin, word.end + (uint32_t)strspn(next, " ")}, "%s", "");
+}
+
+static bool before_function(const kj_mistake *x, kj_span word)
+{
+    const char *next = x->p->source->text + word.end;
+    next += strspn(next, " ");
+    return strncmp(next, "fn ", 3) == 0;
+}
+
+void kj_hint_keyword(const kj_mistake *x, kj_message *m, kj_span name, const char *const *words,
+                     size_t n)
+{
+    const char *word = kj_mistake_source(x->p, name);
+    if (strcmp(word, "pub") == 0 || strcmp(word, "inline") == 0 ||
+        (strcmp(word, "device") == 0 && before_function(x, name)))
+        fix_left_out(x, m, name);
+    else if (strcmp(word, "func") == 0 || strcmp(word, "function") == 0 || strcmp(word, "fun") == 0)
+        kj_fix(x->p->diag, m, name, "fn");
+    bool statement =
+        words == item_words && (strcmp(word, "print") == 0 || strcmp(word, "assert") == 0);
+    bool begins_block = false;
+    const char *known = statement ? "statements stand in the run block: run { ... }"
+                                  : kj_foreign_word(word, &begins_block);
+    const char *near = kj_nearest(word, words, n);
+    if (known)
+        kj_mistake_hint(x, m, known);
+    if (begins_block)
+        kj_layout_skip_block(x->p);
+    else if (!known && near)
+        kj_did_you_mean(x->p->diag, m, near);
+}
+
+/* TPB = 16 */
+static bool is_assigned(const kj_mistake *x)
+{
+    const char *text = x->p->source->text + x->at.end;
+    text += strspn(text, " \t");
+    return text[0] == '=' && text[1] != '=';
+}
+
+/* Is something called in the rest of the line? */
+static bool is_computed(const kj_mistake *x)
+{
+    const char *line = x->p->source->text + x->at.end;
+    return memchr(line, '(', strcspn(line, "\r\n#")) != NULL;
+}
+
+static void hint_assigned(const kj_mistake *x, kj_message *m)
+{
+    kj_parser *p = x->p;
+    uint32_t end = kj_code_end(p->source, x->at.begin);
+    const char *name = kj_mistake_source(p, x->at), *all = kj_piece(p, x->at.begin, end);
+    if (is_computed(x))
+        kj_hint(p->diag, m,
+                "what is computed stands in the run block: run { let %s }; a file's constants are "
+                "declared with 'const'",
+                strlen(all) < 60 ? all : kj_arena_printf(p->arena, "%s = ...", name));
+    else
+        kj_hint(p->diag, m, "a file's constants are declared with 'const': const %s = ...", name);
+}
+
+/* @cuda.jit before a kernel is left out; the def behind one is not told. */
+static void fix_decorator(const kj_mistake *x, kj_message *m)
+{
+    kj_parser *p = x->p;
+    const char *text = p->source->text, *line = text + x->at.begin;
+    const char *next = line + strcspn(line, "\n");
+    next += strspn(next, "\r\n");
+    const char *fast = strstr(line, "fastmath");
+    if (strncmp(next, "def ", 4) == 0)
+        p->after_decorator = true;
+    else if (fast && fast < next)
+        kj_hint(p->diag, m, "a kernel needs no decorator but what changes its results: @fastmath");
+    else
+        kj_fix(p->diag, m, (kj_span){p->before_prev_span.begin, (uint32_t)(next - text)}, "%s", "");
+}
+
+/* load "blur.knl" */
+static bool is_quoted(const kj_mistake *x)
+{
+    const char *text = x->p->source->text + x->at.end;
+    text += strspn(text, " \t");
+    return *text == '"' || *text == '\'';
+}
+
+/* import std.sort of Python, from std import sort */
+static bool is_use_of_others(const kj_mistake *x)
+{
+    kj_parser *p = x->p;
+    const kj_source *s = p->source;
+    bool import = strcmp(x->text, "'import'") == 0, from = strcmp(x->text, "'from'") == 0;
+    uint32_t std = kj_skip_blanks(s, x->at.end), word = kj_word_end(s, std), name = word + 1;
+    if ((!import && !from) || !kj_is_word_at(s, std, "std"))
+        return false;
+    if (from && s->text[word] != '.') {
+        name = kj_skip_blanks(s, word);
+        name = kj_is_word_at(s, name, "import") ? kj_skip_blanks(s, kj_word_end(s, name)) : word;
+    }
+    uint32_t end = kj_word_end(s, name);
+    if (end == name || (import && s->text[word] != '.'))
+        return false;
+    kj_message *m = kj_expected(x, ITEMS);
+    kj_write(p->diag, m, (kj_span){x->at.begin, kj_code_end(s, x->at.begin)}, "use std.%s",
+             kj_piece(p, name, end));
+    return true;
+}
+
+void kj_at_item(const kj_mistake *x)
+{
+    if (kj_closed_too_early(x) || is_use_of_others(x))
+        return;
+    if (kj_met(x, "}")) {
+        kj_mistake_error(x, "unexpected '}': no block is open");
+        return;
+    }
+    if (kj_met(x, "let") || kj_met(x, "var") || kj_met(x, "param")) {
+        kj_message *m = kj_expected(x, ITEMS);
+        kj_mistake_hint(x, m,
+                        kj_met(x, "param") ? "a param stands in the run block"
+                        : is_computed(x)
+                            ? "what is computed stands in the run block: run { let a = ... }; "
+                              "a file's constants are declared with 'const'"
+                            : "a file's constants are declared with 'const'");
+        return;
+    }
+    kj_message *m = kj_expected(x, ITEMS);
+    if (kj_met(x, "{")) {
+        kj_mistake_hint(x, m, "statements stand in the run block: run { ... }");
+        kj_fix(x->p->diag, m, (kj_span){x->at.begin, x->at.begin}, "run ");
+        kj_layout_skip_block(x->p);
+        return;
+    }
+    if (kj_met(x, ".") && x->p->before_prev == KJ_TK_AT) {
+        kj_mistake_hint(x, m, "a kernel needs no decorator: kernel name(x: f32[]) { ... }");
+        fix_decorator(x, m);
+    } else if (kj_met(x, "=") && x->p->before_prev == KJ_TK_AT) /* @fastmath=True */
+        kj_mistake_hint(x, m,
+                        "an attribute stands alone, @fastmath, or with values in parentheses");
+    else if (kj_met(x, "name") && is_assigned(x))
+        hint_assigned(x, m);
+    else if (kj_met(x, "name") && is_quoted(x) &&
+             strcmp(kj_mistake_source(x->p, x->at), "load") == 0)
+        kj_mistake_hint(x, m, kj_foreign_word("import", NULL));
+    else if (kj_met(x, "name") && !kj_hint_c_item(x, m))
+        kj_hint_keyword(x, m, x->at, item_words, sizeof item_words / sizeof *item_words);
+    if (!m->hint && !kj_met(x, "end of file"))
+        kj_mistake_hint(x, m, "statements stand in a fn, a kernel or the run block");
+}
+
+/* ---- use ---- */
+
+/* What others have behind std:: that is built in here, or is not. */
+static bool is_of_other_library(const char *module)
+{
+    static const char *const all[] = {
+        "array", "cell",   "cmp", "collections", "convert", "env",    "fmt",     "fs",  "io",
+        "iter",  "marker", "mem", "num",         "ops",     "path",   "process", "ptr", "rc",
+        "simd",  "slice",  "str", "string",      "sync",    "thread", "time",    "vec"};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (strcmp(all[i], module) == 0)
+            return true;
+    return kj_type_named(module) != KJ_VOID;
+}
+
+/* What stands behind std: ::sort, /sort, .*, .sort.keys, .{sort, warp}, .sort, std.warp */
+static void hint_library(const kj_mistake *x, kj_message *m, kj_span path)
+{
+    enum { MOST = 8, LONGEST = 40 };
+    kj_parser *p = x->p;
+    const kj_source *s = p->source;
+    if (memchr(s->text + path.begin, '{', kj_line_end(s, path.begin) - path.begin))
+        kj_layout_skip_block(p);
+    uint32_t end = kj_statement_end(s, path.begin, false), at = path.begin, next;
+    bool several = memchr(s->text + at, ',', end - at) != NULL, other = false;
+    const char *uses = "";
+    int n = 0;
+    for (; at < end && n < MOST && (n == 0 || several); at = next) {
+        at += (uint32_t)strspn(s->text + at, "{}, :/.");
+        next = kj_word_end(s, at);
+        if (next == at || next - at > LONGEST)
+            break;
+        const char *word = kj_piece(p, at, next);
+        if (strcmp(word, "std") == 0)
+            continue;
+        other |= is_of_other_library(word);
+        uses = kj_arena_printf(p->arena, "%s%sstd.%s", uses, n++ ? "; use " : "", word);
+    }
+    if (other) {
+        kj_mistake_hint(x, m,
+                        "leave it out: functions as max(x, y) and numbers as pi are built in");
+        kj_fix(p->diag, m, (kj_span){p->first_span.begin, end}, "%s", "");
+    } else if (n == 0)
+        kj_mistake_hint(x, m, "each file of the library is used by its name: use std.sort");
+    else
+        kj_write(p->diag, m, (kj_span){path.begin, end}, "%s", uses);
+}
+
+bool kj_wrong_use(const kj_mistake *x)
+{
+    const kj_parser *p = x->p;
+    const kj_source *s = p->source;
+    bool named = p->prev == KJ_TK_NAME && p->before_prev == KJ_TK_USE;
+    bool further = p->first == KJ_TK_USE && p->first_span.end < x->at.begin &&
+                   kj_is_word_at(s, kj_skip_blanks(s, p->first_span.end), "std");
+    if (!named && !further && p->prev != KJ_TK_USE)
+        return false;
+    kj_span path = {named ? p->prev_span.begin : x->at.begin, x->at.end};
+    if (further)
+        path.begin = kj_skip_blanks(s, p->first_span.end);
+    while (s->text[path.end] && !strchr(" \t\r\n;#", s->text[path.end]))
+        path.end++;
+    kj_message *m = kj_error(p->diag, named || further ? path : x->at, KJ_RULE_USE,
+                             "use takes a file's name in quotes, or std.NAME");
+    if (further || (named && strcmp(kj_mistake_source(x->p, p->prev_span), "std") == 0))
+        hint_library(x, m, path);
+    else if (named && path.end - path.begin < 100)
+        kj_hint(p->diag, m, "write use \"%s%s\"", kj_mistake_source(x->p, path),
+                kj_met(x, "end of line") ? ".knl" : "");
+    else
+        kj_mistake_hint(x, m, "write use \"blur.knl\"");
+    return true;
+}
