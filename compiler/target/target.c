@@ -270,6 +270,13 @@ int kj_target_largest(LLVMModuleRef module)
     return largest(NULL, module, one);
 }
 
+const char kj_light_pipeline[] =
+    "always-inline,"
+    "function(sroa<modify-cfg>,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint;max-"
+    "iterations=1>,"
+    "loop-simplify,lcssa,loop-mssa(loop-rotate<header-duplication>,licm<allowspeculation>),"
+    "simplifycfg,early-cse<memssa>,dse,adce,simplifycfg),globaldce";
+
 static char *run(kj_target *t, LLVMModuleRef module, const char *pipeline)
 {
     LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();

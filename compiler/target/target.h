@@ -43,6 +43,8 @@ struct kj_target_kind {
 };
 
 extern const kj_target_kind kj_host_target, kj_ptx_target;
+/* What -O1 does on every target. Without vector-combine: LLVM 22's joins conversions of vectors of two types there. */
+extern const char kj_light_pipeline[];
 
 /* Before anything else of LLVM's: its fatal errors end the step that is guarded, not the process. */
 void kj_target_ready(void);
