@@ -168,7 +168,7 @@ static kjit_status create(const kjit_context_options *options, kjit_context **ou
     if (!kj_threads_begin())
         return kj_because(why, KJIT_NO_MEMORY, "the system has no place for what threads have");
     if (!kj_with_stack(KJ_DRIVER_STACK, open_device, &o))
-        return kj_because(why, KJIT_NO_MEMORY, "out of memory");
+        return kj_because(why, KJIT_NO_MEMORY, KJ_NO_THREAD);
     if (o.status != KJIT_OK)
         return o.status;
     kjit_context *ctx = new_context(&o);

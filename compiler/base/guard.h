@@ -47,6 +47,7 @@ bool kj_thread_start(pthread_t *thread, size_t stack, void *(*run)(void *data), 
 /* Runs a step on this thread, if it has that many bytes of its stack left, else on such a thread,
  * and waits for it. False where the system gives none. */
 bool kj_with_stack(size_t bytes, kj_step *step, void *data);
+#define KJ_NO_THREAD "the system gives no more threads"
 
 /* On such a thread: runs the task on the one that waits for it; elsewhere at once. */
 void kj_ask_home(kj_step *task, void *data);

@@ -236,6 +236,29 @@ static const char *called_member(const kj_body *b, const kj_expr *e)
     return kj_arena_printf(b->arena, "%s.%s", is_value ? "" : base->u.name, callee->u.member.name);
 }
 
+/* At its end, where all of the library's have it. */
+static bool returns_a_value(const kj_stmt *body)
+{
+    while (body && body->next)
+        body = body->next;
+    return body && body->kind == KJ_S_RETURN && body->u.expr;
+}
+
+/* sort.keys(a): no function of run blocks of the library that gives a value changes anything. */
+static bool is_of_library(const kj_body *b, const kj_expr *e)
+{
+    const kj_expr *callee = e->kind == KJ_E_CALL ? e->u.call.callee : NULL;
+    const kj_expr *base = callee && callee->kind == KJ_E_MEMBER ? callee->u.member.base : NULL;
+    if (!base || base->kind != KJ_E_NAME || kj_warn_find(b, base->u.name))
+        return false;
+    const kj_item *use = kj_warn_item(b->file, base->u.name, KJ_I_USE);
+    if (!use || !use->used || !use->used->checked)
+        return false;
+    const kj_item *fn =
+        kj_item_called(use->used, callee->u.member.name, strlen(callee->u.member.name));
+    return fn && fn->kind == KJ_I_RUN_FN && returns_a_value(fn->body);
+}
+
 void kj_warn_of_value(kj_body *b, const kj_expr *e)
 {
     const char *name = called(b, e), *member = called_member(b, e);
@@ -243,6 +266,8 @@ void kj_warn_of_value(kj_body *b, const kj_expr *e)
     if (name)
         only = kj_warn_in_run(b) && kj_run_builtin_named(name) >= 0 ? run_gives_a_value_only(name)
                                                                     : gives_a_value_only(name);
+    else if (is_of_library(b, e))
+        only = true;
     else if (member)
         only = member[0] == '.' ? run_gives_a_value_only(member) : gives_a_value_only(member);
     if (!only)

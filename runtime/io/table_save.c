@@ -31,6 +31,16 @@ static bool is_table_of(const kj_aggregate *of)
     return true;
 }
 
+/* Does a line of names stand first? */
+static bool is_named(const kj_save_request *q)
+{
+    bool named = false;
+    for (int i = 0; i < q->n; i++)
+        named |= (q->arrays[i].name && q->arrays[i].array->ndim == 1) ||
+                 kj_is_record(q->arrays[i].array->of);
+    return named;
+}
+
 static kjit_status check(const kj_save_request *q)
 {
     const kjit_array *first = q->arrays[0].array;
@@ -45,6 +55,8 @@ static kjit_status check(const kj_save_request *q)
         if (a->shape[0] != first->shape[0])
             return refuse(q, a, "its columns are of one length");
     }
+    if ((first->ndim == 2 && first->shape[1] == 0) || (first->shape[0] == 0 && !is_named(q)))
+        return refuse(q, first, "no line would tell of it: a .npy file does");
     return KJIT_OK;
 }
 
@@ -82,10 +94,7 @@ static void put_names(writer *w, const kj_aggregate *of, const char *before, boo
 static void put_header(writer *w)
 {
     const kj_save_request *q = w->q;
-    bool any = false, named = false;
-    for (int i = 0; i < q->n; i++)
-        named |= (q->arrays[i].name && q->arrays[i].array->ndim == 1) ||
-                 kj_is_record(q->arrays[i].array->of);
+    bool any = false, named = is_named(q);
     for (int i = 0; named && i < q->n; i++) {
         const char *name = q->arrays[i].name && q->n > 1 ? q->arrays[i].name : "";
         if (q->arrays[i].array->of) {

@@ -109,9 +109,23 @@ const kj_store *kj_cache_store(kjit_context *ctx)
     pthread_mutex_lock(&ctx->lock);
     if (!ctx->store_opened)
         kj_store_open(ctx->store, ctx->cache_path);
+    else if (ctx->store->missing)
+        kj_store_make(ctx->store);
     ctx->store_opened = true;
     pthread_mutex_unlock(&ctx->lock);
     return ctx->store;
+}
+
+/* As it is: a directory that is missing is not made by who looks at it. */
+kj_store kj_cache_look(kjit_context *ctx)
+{
+    pthread_mutex_lock(&ctx->lock);
+    if (!ctx->store_opened)
+        kj_store_look(ctx->store, ctx->cache_path);
+    ctx->store_opened = true;
+    kj_store store = *ctx->store;
+    pthread_mutex_unlock(&ctx->lock);
+    return store;
 }
 
 /* ---- One kernel's code ---- */

@@ -7,6 +7,7 @@
 
 /* The context's, opened when it is first asked for. */
 const kj_store *kj_cache_store(kjit_context *ctx);
+kj_store kj_cache_look(kjit_context *ctx);
 
 /* One kernel's code, to be looked for or kept: from kj_cached_begin to kj_cached_end, which is safe
  * also when an arena without memory ended a call in between. */

@@ -10,9 +10,10 @@ kjit_status kjit_cache_describe(kjit_context *ctx, kjit_cache_info *out)
         return status;
     if (!out)
         return kj_no_out(ctx);
-    const kj_store *store = kj_cache_store(ctx);
+    const kj_store store = kj_cache_look(ctx);
+    bool off = store.dir < 0 && !store.missing;
     *out = (kjit_cache_info){
-        .directory = store->path, .off = store->dir < 0 ? store->why : NULL, .limit = store->limit};
+        .directory = store.path, .off = off ? ctx->store->why : NULL, .limit = store.limit};
     return KJIT_OK;
 }
 
@@ -21,7 +22,8 @@ kjit_status kjit_cache_clear(kjit_context *ctx, int *removed)
     kjit_status status = kj_enter_context(ctx);
     if (status != KJIT_OK)
         return status;
-    int n = kj_store_clear(kj_cache_store(ctx));
+    const kj_store store = kj_cache_look(ctx);
+    int n = kj_store_clear(&store);
     if (removed)
         *removed = n;
     return KJIT_OK;
@@ -197,12 +199,13 @@ kjit_status kjit_cache_list(kjit_context *ctx, kjit_module *mod,
         return kj_fail(ctx, KJIT_INVALID, "the module was freed");
     if (mod && mod->ctx != ctx)
         return kj_fail(ctx, KJIT_INVALID, "the module belongs to another context");
+    const kj_store store = kj_cache_look(ctx);
     listing l = {.mod = mod, .visit = visit, .user = user};
     kj_arena_init(&l.arena, NULL);
     l.failed = mod && kj_guarded(&l.arena, put_origin, &l, NULL) != KJ_DONE;
     kj_arena_free(&l.arena);
     if (!l.failed)
-        kj_store_each(kj_cache_store(ctx), look, &l);
+        kj_store_each(&store, look, &l);
     kj_text_free(&l.origin);
     return l.failed ? kj_no_memory(ctx) : KJIT_OK;
 }

@@ -395,7 +395,7 @@ static void load_kernel(void *data)
 
 static kjit_status compile_and_load(emission *e)
 {
-    e->loaded = kj_because(&e->why, KJIT_NO_MEMORY, "out of memory");
+    e->loaded = kj_because(&e->why, KJIT_NO_MEMORY, KJ_NO_THREAD);
     kj_compiling_begin(e->mod->ctx, &e->arena);
     kjit_status status = run_step(e, compile_kernel);
     if (status == KJIT_OK)

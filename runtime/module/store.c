@@ -85,9 +85,30 @@ static uint64_t limit_of(const char *text)
     return n;
 }
 
-void kj_store_open(kj_store *s, const char *path)
+static void open_directory(kj_store *s, bool make)
 {
     struct stat st;
+    if (make)
+        make_path(s->path);
+    s->dir = open(s->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    s->missing = s->dir < 0 && errno == ENOENT && !make;
+    if (s->missing)
+        return;
+    if (s->dir < 0 || fstat(s->dir, &st) != 0)
+        off(s, "%s", strerror(errno));
+    else if (st.st_uid != geteuid())
+        off(s, "it belongs to another user");
+    else if (st.st_mode & 022)
+        off(s, "others may write to it (chmod go-w)");
+}
+
+void kj_store_make(kj_store *s)
+{
+    open_directory(s, true);
+}
+
+static void begin(kj_store *s, const char *path, bool make)
+{
     *s = (kj_store){.dir = -1, .limit = limit_of(secure_getenv("KJIT_CACHE_SIZE"))};
     s->path = path ? strdup(path) : default_path();
     if (!s->path) {
@@ -100,14 +121,17 @@ void kj_store_open(kj_store *s, const char *path)
         s->path = NULL;
         return;
     }
-    make_path(s->path);
-    s->dir = open(s->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (s->dir < 0 || fstat(s->dir, &st) != 0)
-        off(s, "%s", strerror(errno));
-    else if (st.st_uid != geteuid())
-        off(s, "it belongs to another user");
-    else if (st.st_mode & 022)
-        off(s, "others may write to it (chmod go-w)");
+    open_directory(s, make);
+}
+
+void kj_store_open(kj_store *s, const char *path)
+{
+    begin(s, path, true);
+}
+
+void kj_store_look(kj_store *s, const char *path)
+{
+    begin(s, path, false);
 }
 
 void kj_store_close(kj_store *s)

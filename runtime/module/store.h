@@ -15,6 +15,7 @@
 typedef struct kj_store {
     char *path;     /* NULL: none could be named */
     int dir;        /* its descriptor; -1: nothing is kept */
+    bool missing;   /* there is no such directory yet, and it is only looked at; dir is -1 */
     uint64_t limit; /* bytes */
     char why[300];  /* nothing is kept: a clause, "it belongs to another user" */
 } kj_store;
@@ -22,6 +23,8 @@ typedef struct kj_store {
 /* NULL: $KJIT_CACHE_DIR, else kjit in $XDG_CACHE_HOME, else in ~/.cache; "off" or "": nothing is
  * kept. Made with mode 0700 where it is missing. $KJIT_CACHE_SIZE is the limit, as "512M". */
 void kj_store_open(kj_store *s, const char *path);
+void kj_store_look(kj_store *s, const char *path); /* the same, but none is made */
+void kj_store_make(kj_store *s);                   /* of one that was missing */
 void kj_store_close(kj_store *s);
 
 typedef struct kj_stored {

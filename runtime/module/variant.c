@@ -160,7 +160,7 @@ static void load(void *data)
 static kjit_status load_code(compilation *c)
 {
     if (!kj_with_stack(KJ_DRIVER_STACK, load, c))
-        return kj_because(&c->why, KJIT_NO_MEMORY, "out of memory");
+        return kj_because(&c->why, KJIT_NO_MEMORY, KJ_NO_THREAD);
     return c->loaded;
 }
 

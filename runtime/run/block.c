@@ -35,7 +35,7 @@ static void run_with_stack(kj_run *r)
     bool calls = r->max_depth > KJ_RUN_MAX_DEPTH;
     size_t needed = calls ? (size_t)r->max_depth * LEVEL : NEEDED;
     if (!kj_with_stack(needed, run_block, r))
-        kj_run_no_memory(r, kj_run_nowhere);
+        kj_run_fail(r, KJIT_NO_MEMORY, kj_run_nowhere, KJ_NO_THREAD);
 }
 
 static bool begin(kj_run *r, kjit_module *mod, const kjit_run_options *options)

@@ -12,7 +12,7 @@ typedef struct axis_range {
 } axis_range;
 
 /* x[x > 5] */
-static bool hint_mask(kj_run *r, const kj_expr *e)
+static bool hint_mask(kj_run *r, const kj_expr *e, int axes, int of_mask)
 {
     enum { MOST = 24 };
     const char *text = r->source->text;
@@ -26,6 +26,18 @@ static bool hint_mask(kj_run *r, const kj_expr *e)
         return kj_run_hint(
             r, "where(condition, value, array) is the array with another value where the condition "
                "holds; use std.select has select.where(array, condition)");
+    if (axes > of_mask && of_mask == 1) /* whole rows of it */
+        return kj_run_hint(r,
+                           "for i in select.places(%.*s) { ... %.*s[i] ... } goes over those rows, "
+                           "with use std.select at the top",
+                           mask, text + e->span.begin, of, text + begin);
+    if (axes > 1)
+        return kj_run_hint(r,
+                           "%.*s[:] = where(%.*s, ..., %.*s) sets those elements; "
+                           "select.where(%.*s.ravel(), (%.*s).ravel()) gives them, with use "
+                           "std.select at the top",
+                           of, text + begin, mask, text + e->span.begin, of, text + begin, of,
+                           text + begin, mask, text + e->span.begin);
     return kj_run_hint(r,
                        "%.*s[:] = where(%.*s, ..., %.*s) sets those elements; select.where(%.*s, "
                        "%.*s) gives them, "
@@ -47,14 +59,18 @@ static bool hint_indices(kj_run *r, const kj_expr *e)
         n > MOST ? 1 : n, text);
 }
 
-static bool whole_number(kj_run *r, const kj_expr *e, const char *what, kj_rvalue *out)
+/* `axes` of the array that it is an index of, or 0. */
+static bool whole_number(kj_run *r, const kj_expr *e, const char *what, int axes, kj_rvalue *out)
 {
+    const int64_t *shape;
     if (!kj_run_eval(r, e, out))
         return false;
     if (out->kind != KJ_R_INT) {
         kj_run_fail(r, KJIT_TYPE, e->span, "%s is an int, not %s", what, kj_run_kind_name(*out));
         if (out->kind == KJ_R_ARRAY || out->kind == KJ_R_LAZY)
-            return kj_is_int(kj_lazy_type(*out)) ? hint_indices(r, e) : hint_mask(r, e);
+            return kj_is_int(kj_lazy_type(*out))
+                       ? hint_indices(r, e)
+                       : hint_mask(r, e, axes, kj_lazy_shape(*out, &shape));
         if (out->kind == KJ_R_LIST)
             return kj_run_hint(r, "one index or slice for each axis: array([a[0], a[2]]), a[::2]");
         return out->kind == KJ_R_FLOAT ? kj_run_hint_int(r, e->span) : false;
@@ -71,7 +87,7 @@ static int64_t bounded(kj_rvalue v)
 static bool integer(kj_run *r, const kj_expr *e, const char *what, int64_t *out)
 {
     kj_rvalue v;
-    bool ok = whole_number(r, e, what, &v);
+    bool ok = whole_number(r, e, what, 0, &v);
     *out = ok ? bounded(v) : 0;
     return ok;
 }
@@ -108,13 +124,14 @@ static bool slice_range(kj_run *r, const kj_expr *e, int64_t n, axis_range *out)
     return true;
 }
 
-static bool index_range(kj_run *r, const kj_expr *e, int64_t n, const char *what, axis_range *out)
+static bool index_range(kj_run *r, const kj_expr *e, int axes, int64_t n, const char *what,
+                        axis_range *out)
 {
     kj_rvalue v;
     char text[32];
     if (e->kind == KJ_E_SLICE)
         return slice_range(r, e, n, out);
-    if (!whole_number(r, e, "an index", &v))
+    if (!whole_number(r, e, "an index", axes, &v))
         return false;
     int64_t i = bounded(v);
     kj_snprintf(text, sizeof text, v.dtype == KJIT_U64 ? "%llu" : "%lld", (long long)v.u.i);
@@ -186,7 +203,7 @@ static bool place_in_array(kj_run *r, const kj_expr *args, kj_rplace *p)
                                "more indices than the array's %d ax%s", ndim,
                                ndim == 1 ? "is" : "es");
         }
-        if (!index_range(r, e, shape[n], "the axis has an extent of", &axes[n]))
+        if (!index_range(r, e, ndim, shape[n], "the axis has an extent of", &axes[n]))
             return false;
         element = element && axes[n].single;
     }
@@ -306,7 +323,7 @@ static bool place_in_sequence(kj_run *r, const kj_expr *args, int64_t n, kj_rpla
     const kj_robject *from = p->base.u.object;
     if (!args || args->next)
         return kj_run_fail(r, KJIT_SHAPE, p->at, "%s takes one index", kj_run_kind_name(p->base));
-    if (!index_range(r, args, n, "the length is", &range))
+    if (!index_range(r, args, 0, n, "the length is", &range))
         return false;
     p->item = range.start;
     if (range.single)

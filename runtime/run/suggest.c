@@ -5,14 +5,22 @@
 #include <inttypes.h>
 #include <string.h>
 
+typedef struct suggestion {
+    kj_text *t;
+    const kj_program *program;
+    const kj_kernel_decl *kernel;
+    const char *n; /* what the number of elements is called, which hides nothing of the file */
+} suggestion;
+
 /* A name of the run block for a parameter: its own, unless that would hide what the block uses. */
-static void put_name(kj_text *t, const kj_kernel_decl *kernel, const char *name)
+static void put_name(const suggestion *s, const char *name)
 {
-    static const char *const used[] = {"n", "random", "zeros", "print", "ceil_div"};
-    bool taken = strcmp(name, kernel->name) == 0 || kj_type_named(name) != KJ_VOID;
+    static const char *const used[] = {"random", "zeros", "print", "ceil_div"};
+    bool taken = strcmp(name, s->kernel->name) == 0 || kj_type_named(name) != KJ_VOID ||
+                 strcmp(name, s->n) == 0 || kj_item_named(s->program->file, name);
     for (size_t i = 0; i < sizeof used / sizeof *used; i++)
         taken |= strcmp(name, used[i]) == 0;
-    kj_text_printf(t, "%s%s", name, taken ? "_" : "");
+    kj_text_printf(s->t, "%s%s", name, taken ? "_" : "");
 }
 
 /* The type a parameter has in the suggestion: of a generic one, what its bound allows. */
@@ -40,19 +48,19 @@ static int grid_axes(const kj_kernel_decl *kernel)
     return axes > 3 ? 3 : axes;
 }
 
-static void put_array(kj_text *t, kj_records *records, const kj_kernel_decl *kernel,
-                      const kj_kernel_param *p, int seed)
+static void put_array(const suggestion *s, const kj_kernel_param *p, int seed)
 {
-    kj_dtype type = type_of(kernel, p);
-    const char *name = kj_type_name_in(records, type);
+    kj_text *t = s->t;
+    kj_dtype type = type_of(s->kernel, p);
+    const char *name = kj_type_name_in(s->program->records, type);
     bool number = kj_is_float(type) || kj_is_int(type);
     kj_text_puts(t, "    let ");
-    put_name(t, kernel, p->name);
+    put_name(s, p->name);
     kj_text_puts(t, kj_is_float(type) ? " = random.uniform("
                     : kj_is_int(type) ? " = random.randint(0, 100, "
                                       : " = zeros(");
     for (int i = 0; i < p->ndim; i++)
-        kj_text_printf(t, "%s%sn", p->ndim > 1 && i == 0 ? "(" : "", i > 0 ? ", " : "");
+        kj_text_printf(t, "%s%s%s", p->ndim > 1 && i == 0 ? "(" : "", i > 0 ? ", " : "", s->n);
     kj_text_printf(t, "%s, %s", p->ndim > 1 ? ")" : "", name);
     if (number)
         kj_text_printf(t, ", seed=%d", seed);
@@ -60,13 +68,13 @@ static void put_array(kj_text *t, kj_records *records, const kj_kernel_decl *ker
 }
 
 /* Integers are sizes more often than not. */
-static void put_argument(kj_text *t, kj_records *records, const kj_kernel_decl *kernel,
-                         const kj_kernel_param *p)
+static void put_argument(const suggestion *s, const kj_kernel_param *p)
 {
-    kj_dtype type = type_of(kernel, p);
-    const kj_aggregate *of = kj_aggregate_in(records, type);
+    kj_text *t = s->t;
+    kj_dtype type = type_of(s->kernel, p);
+    const kj_aggregate *of = kj_aggregate_in(s->program->records, type);
     if (p->ndim > 0)
-        put_name(t, kernel, p->name);
+        put_name(s, p->name);
     else if (of)
         kj_text_printf(t, "%s(%s)", of->name, kj_is_record(of) ? "" : "1");
     else if (type == KJ_BOOL)
@@ -76,29 +84,61 @@ static void put_argument(kj_text *t, kj_records *records, const kj_kernel_decl *
     else if (!kj_is_scalar(type))
         kj_text_printf(t, "%s(1)", kj_type_name(type));
     else
-        kj_text_puts(t, kj_types[type].size == 1 ? "1" : "n");
+        kj_text_puts(t, kj_types[type].size == 1 ? "1" : s->n);
 }
 
-static void put_launch(kj_text *t, kj_records *records, const kj_kernel_decl *kernel)
+/* Whole blocks, as many as there are elements along each axis. */
+static void put_grid(const suggestion *s, int axes, int limit)
 {
-    static const char *const configs[] = {
-        "ceil_div(n, 256), 256",
-        "(ceil_div(n, 16), ceil_div(n, 16)), (16, 16)",
-        "(ceil_div(n, 8), ceil_div(n, 8), ceil_div(n, 4)), (8, 8, 4)",
-    };
-    int limit = kernel->launch_bounds[0];
+    static const int threads[3][3] = {{256}, {16, 16}, {8, 8, 4}};
+    bool one = limit > 0 && limit < 256;
+    axes = one ? 1 : axes;
+    for (int part = 0; part < 2; part++) {
+        kj_text_puts(s->t, axes > 1 ? "(" : "");
+        for (int i = 0; i < axes; i++) {
+            int of = one ? limit : threads[axes - 1][i];
+            kj_text_printf(s->t, part == 0 ? "%sceil_div(%s, %d)" : "%s%.0s%d", i ? ", " : "", s->n,
+                           of);
+        }
+        kj_text_printf(s->t, "%s%s", axes > 1 ? ")" : "", part == 0 ? ", " : "");
+    }
+}
+
+/* The const arrays that the host fills, with seeds behind those of the arrays `before`. */
+static void put_filled(const suggestion *s, int before)
+{
+    for (int i = 0; i < s->program->nfilled; i++) {
+        const kj_const_array_info *a = &s->program->filled[i];
+        bool real = kj_is_float(a->elem), whole = kj_is_int(a->elem);
+        kj_text_printf(s->t, "    %s = %s", a->name,
+                       real    ? "random.uniform("
+                       : whole ? "random.randint(0, 100, "
+                               : "zeros(");
+        for (int k = 0; k < a->ndim; k++)
+            kj_text_printf(s->t, "%s%s%lld", a->ndim > 1 && k == 0 ? "(" : "", k ? ", " : "",
+                           (long long)a->shape[k]);
+        kj_text_printf(s->t, "%s, %s", a->ndim > 1 ? ")" : "",
+                       kj_type_name_in(s->program->records, a->elem));
+        if (real || whole)
+            kj_text_printf(s->t, ", seed=%d", before + i + 1);
+        kj_text_puts(s->t, ")\n");
+    }
+}
+
+static void put_launch(const suggestion *s)
+{
+    const kj_kernel_decl *kernel = s->kernel;
+    kj_text *t = s->t;
     kj_text_printf(t, "    %s[", kernel->name);
-    if (limit > 0 && limit < 256)
-        kj_text_printf(t, "ceil_div(n, %d), %d](", limit, limit);
-    else
-        kj_text_printf(t, "%s](", configs[grid_axes(kernel) - 1]);
+    put_grid(s, grid_axes(kernel), kernel->launch_bounds[0]);
+    kj_text_puts(t, "](");
     const char *separator = "";
     for (int i = 0; i < kernel->nparams; i++) {
         const kj_kernel_param *p = &kernel->params[i];
         if (p->is_const)
             continue;
         kj_text_puts(t, separator);
-        put_argument(t, records, kernel, p);
+        put_argument(s, p);
         separator = ", ";
     }
     for (int i = 0; i < kernel->nparams; i++) {
@@ -130,7 +170,11 @@ const char *kj_run_suggest(const kj_program *program, kj_text *hint)
     const kj_kernel_param *shown = NULL;
     int arrays = 0;
     kj_text_printf(hint, "for kernel '%s', add this at the end of the file:\n\n", kernel->name);
-    kj_text_printf(hint, "run {\n    param n = %d\n",
+    suggestion s = {hint, program, kernel, "n"};
+    static const char *const sizes[] = {"size", "count", "total"};
+    for (size_t i = 0; kj_item_named(program->file, s.n) && i < sizeof sizes / sizeof *sizes; i++)
+        s.n = sizes[i];
+    kj_text_printf(hint, "run {\n    param %s = %d\n", s.n,
                    grid_axes(kernel) == 1   ? 1024 /* whole blocks: also where no guard is */
                    : grid_axes(kernel) == 2 ? 64
                                             : 16);
@@ -138,12 +182,13 @@ const char *kj_run_suggest(const kj_program *program, kj_text *hint)
         if (kernel->params[i].ndim == 0 || kernel->params[i].is_const)
             continue;
         shown = &kernel->params[i];
-        put_array(hint, program->records, kernel, shown, ++arrays);
+        put_array(&s, shown, ++arrays);
     }
-    put_launch(hint, program->records, kernel);
+    put_filled(&s, arrays);
+    put_launch(&s);
     if (shown) {
         kj_text_puts(hint, "    print(");
-        put_name(hint, kernel, shown->name);
+        put_name(&s, shown->name);
         kj_text_puts(hint, shown->ndim == 1 ? "[:10])\n" : ")\n");
     }
     kj_text_puts(hint, "}\n");

@@ -39,7 +39,12 @@ static kj_operand wrong_number(kj_sema *s, const kj_expr *call, const kj_item *f
     int least = 0;
     for (const kj_param_decl *p = fn->params; p; p = p->next)
         least += !p->init;
-    return kj_arity_error(s, call, fn->name, signature(s, fn), least, kj_count_params(fn));
+    int before = s->diag->errors;
+    kj_operand none =
+        kj_arity_error(s, call, fn->name, signature(s, fn), least, kj_count_params(fn));
+    if (s->diag->errors > before)
+        kj_note_hiding(s, s->diag->last, fn->name, fn->name_span);
+    return none;
 }
 
 static void unknown_name(kj_sema *s, const kj_expr *arg, const kj_item *fn)

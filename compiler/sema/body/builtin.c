@@ -521,6 +521,11 @@ kj_operand kj_call_expr(kj_sema *s, const kj_expr *e, kj_dtype want)
     }
     kj_message *m = kj_sema_error(s, e->u.call.callee->span, KJ_RULE_CALL,
                                   "this is %s, not a function", kj_describe(s, &callee));
+    const kj_symbol *own = e->u.call.callee->kind == KJ_E_NAME
+                               ? kj_scope_find(s->scope, e->u.call.callee->u.name)
+                               : NULL;
+    if (own)
+        kj_note_hidden(s, m, own);
     const kj_expr *first = e->u.call.args, *last = first;
     while (last && last->next)
         last = last->next;

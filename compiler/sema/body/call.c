@@ -167,8 +167,11 @@ static bool bind(kj_sema *s, kj_instance *in, kj_operand *v)
     bool ok = true;
     for (const kj_param_decl *p = in->item->params; p; p = p->next, i++) {
         const char *what = kj_arena_printf(s->diag->arena, "'%s' of '%s'", p->name, in->item->name);
+        int before = s->diag->errors;
         v[i] = kj_coerce_type(s, v[i], &in->types[i], what);
         ok = ok && v[i].kind != KJ_V_ERROR;
+        if (s->diag->errors > before)
+            kj_note_hiding(s, s->diag->last, in->item->name, in->item->name_span);
     }
     if (!ok)
         return false;

@@ -345,6 +345,9 @@ static kj_operand expr(kj_sema *s, const kj_expr *e, kj_dtype want)
                           kj_literal(kj_float(KJ_F64, e->u.real), e->span), e->span);
     case KJ_E_BOOL: return kj_scalar(kj_te_bool(s, e->u.integer != 0, e->span));
     case KJ_E_STRING:
+        if (kj_is_of_const(s->diag->source, e->span))
+            return refuse(s, e, "a constant is no text",
+                          "a text stands in a run block: run { let name = \"text\" }");
         return refuse(s, e, "a kernel has no strings",
                       "one stands by itself in print(\"text\", x) and assert(x > 0, \"text\")");
     case KJ_E_FORMAT:

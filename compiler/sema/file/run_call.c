@@ -283,6 +283,16 @@ static void unknown_member(kj_sema *s, const kj_expr *e)
                                   "no value has a member '%s'", name);
     if (kj_hint_dotted(s->diag, m, e->u.member.name_span.begin - 1))
         return;
+    const char *text = s->diag->source->text;
+    const char *axis = text[e->span.end] == '(' ? kj_axis_given(s, e->span.end + 1) : NULL;
+    if (axis && strcmp(name, "norm") == 0) {
+        const char *a = kj_operand_text(s, of->span, "a");
+        kj_write(
+            s->diag, m,
+            (kj_span){e->span.begin, e->span.end + (uint32_t)strcspn(text + e->span.end, ")") + 1},
+            "sqrt((%s * %s).sum(axis=%s))", a, a, axis);
+        return;
+    }
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
         if (strcmp(methods[i].name, name) == 0) {
             kj_hint(s->diag, m, "%s",
@@ -515,7 +525,8 @@ static void check_other(kj_sema *s, const kj_expr *e, const kj_symbol *sym)
         if (kj_type_is_one(s, sym, callee->span) && n != 1 && !(of && n == of->n) && !record)
             kj_arity_error(s, e, sym->name, "(x)", 1, 1);
     } else {
-        kj_sema_error(s, callee->span, KJ_RULE_CALL, "'%s' is not a function", sym->name);
+        m = kj_sema_error(s, callee->span, KJ_RULE_CALL, "'%s' is not a function", sym->name);
+        kj_note_hidden(s, m, sym);
     }
 }
 

@@ -345,8 +345,52 @@ static bool hint_zeros(kj_sema *s, kj_message *m, const char *name)
     return true;
 }
 
+const char *kj_axis_given(kj_sema *s, uint32_t at)
+{
+    static const char *const words[] = {"axis=", "dim=", "dims="};
+    const char *text = s->diag->source->text + at, *close = text + strcspn(text, "()\n");
+    for (size_t i = 0; *close == ')' && i < sizeof words / sizeof *words; i++) {
+        size_t len = strlen(words[i]), n = (size_t)(close - text);
+        if (n > len && strncmp(text, words[i], len) == 0 && !memchr(text + len, ',', n - len) &&
+            !memchr(text + len, '=', n - len))
+            return kj_arena_printf(s->diag->arena, "%.*s", (int)(n - len), text + len);
+    }
+    return NULL;
+}
+
+/* shape(a), ndim(a) */
+static bool hint_of_array(kj_sema *s, kj_message *m, const char *name)
+{
+    bool called = s->diag->source->text[m->span.end] == '(';
+    return called && ((strcmp(name, "shape") == 0 && kj_hint_call(s, m, "a.shape")) ||
+                      (strcmp(name, "ndim") == 0 && kj_hint_call(s, m, "a.ndim")));
+}
+
+/* norm(a, axis=0): the root of each sum. */
+static bool hint_norm(kj_sema *s, kj_message *m, const char *name)
+{
+    const char *text = s->diag->source->text;
+    uint32_t first = m->span.end + 1, end = first;
+    int depth = 0;
+    if (!s->in_run || strcmp(name, "norm") != 0 || text[m->span.end] != '(')
+        return false;
+    for (; text[end] && text[end] != '\n' && !(depth == 0 && strchr(",)", text[end])); end++)
+        depth += (strchr("([", text[end]) != NULL) - (strchr(")]", text[end]) != NULL);
+    uint32_t second = end + 1 + (uint32_t)strspn(text + end + 1, " ");
+    const char *axis = text[end] == ',' ? kj_axis_given(s, second) : NULL;
+    if (!axis)
+        return false;
+    const char *of = kj_operand_text(s, (kj_span){first, end}, "a");
+    kj_write(s->diag, m,
+             (kj_span){m->span.begin, second + (uint32_t)strcspn(text + second, ")") + 1},
+             "sqrt((%s * %s).sum(axis=%s))", of, of, axis);
+    return true;
+}
+
 bool kj_hint_habit(kj_sema *s, kj_message *m, const char *name)
 {
+    if (hint_norm(s, m, name) || hint_of_array(s, m, name))
+        return true;
     if (hint_number(s, m, name) || hint_place(s, m, name) || hint_zeros(s, m, name))
         return true;
     for (size_t i = 0; i < sizeof families / sizeof *families && !s->in_run; i++) {
@@ -371,7 +415,7 @@ void kj_hint_module_member(kj_sema *s, kj_message *m, const char *name)
     const char *near = own || strlen(name) < 4 ? NULL : kj_nearest_visible(s, name);
     bool value = own && own->kind == KJ_SYM_VALUE;
     if (!own && !s->in_run && kj_run_builtin_named(name) >= 0)
-        kj_hint(s->diag, m, "'%s' belongs to the run block", name);
+        kj_hint_of_run(s, m, name);
     else if (own)
         kj_hint(s->diag, m, "write %s%s", name, value ? "" : "(...)");
     else if (near) /* of another's library: it need not do the same */

@@ -133,11 +133,16 @@ void kj_hint_types(kj_sema *s, kj_message *m)
             "c64, c128, vectors and records");
 }
 
+void kj_note_hiding(kj_sema *s, kj_message *m, const char *name, kj_span declared)
+{
+    bool hides = s->in_run && kj_run_builtin_named(name) >= 0;
+    for (int id = 0; id < KJ_NBUILTINS; id++)
+        hides |= strcmp(kj_builtins[id].name, name) == 0;
+    if (hides && declared.end)
+        kj_note(s->diag, m, declared, "it hides the built-in function '%s'", name);
+}
+
 void kj_note_hidden(kj_sema *s, kj_message *m, const kj_symbol *sym)
 {
-    bool hides = s->in_run && kj_run_builtin_named(sym->name) >= 0;
-    for (int id = 0; id < KJ_NBUILTINS; id++)
-        hides |= strcmp(kj_builtins[id].name, sym->name) == 0;
-    if (hides && sym->span.end)
-        kj_note(s->diag, m, sym->span, "it hides the built-in function '%s'", sym->name);
+    kj_note_hiding(s, m, sym->name, sym->span);
 }

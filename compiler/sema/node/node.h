@@ -293,8 +293,15 @@ typedef struct kj_first_use {
 kj_first_use kj_first_use_of(const kj_source *source, const char *name, kj_span span);
 bool kj_begins_statement(const kj_source *source,
                          uint32_t at); /* nothing of it stands before `at` */
-/* Does a var or let of the item, before the span, declare it? */
-bool kj_was_declared_before(const kj_source *source, const char *name, kj_span span);
+/* Where a var or let of the item, before the span, declares it; NULL: none does. */
+const char *kj_declared_before(const kj_source *source, const char *name, kj_span span);
+/* What to write for a name whose block has ended: `behind` the name where it is declared. */
+void kj_hint_ended(kj_sema *s, kj_message *m, const char *name, const char *behind);
+bool kj_is_of_const(const kj_source *source, kj_span at); /* on the line of a const */
+/* The axis alone that axis=0) there gives; NULL: there is more, or none. */
+const char *kj_axis_given(kj_sema *s, uint32_t at);
+/* A function of run blocks, in a kernel or a constant's value. */
+void kj_hint_of_run(kj_sema *s, kj_message *m, const char *name);
 /* "Did you mean" of a name that is near, with a fix where it can be no name of its own: of those of a program one that
  * differs in a digit or the last letter may be another of a row (x0 and x1, dx and dy, row and rows), of the language's
  * all but slips of the finger (kj_is_slip). */
@@ -340,6 +347,7 @@ bool kj_hint_axis(kj_sema *s, kj_message *m, const kj_expr *e); /* np.max(a, 0) 
 void kj_fix_name(kj_sema *s, kj_message *m, const char *words);
 /* Where what is called was declared, if it hides a built-in function there. */
 void kj_note_hidden(kj_sema *s, kj_message *m, const kj_symbol *sym);
+void kj_note_hiding(kj_sema *s, kj_message *m, const char *name, kj_span declared);
 /* A call, whose name is the message's place, is written so: `code`, which ends at a comma, has letters for its arguments, in
  * their order. False: it has others. */
 bool kj_hint_call(kj_sema *s, kj_message *m, const char *code);

@@ -426,9 +426,9 @@ void kj_undeclared(kj_sema *s, const char *name, kj_span span)
     /* a variable whose name is misspelled, rather than another language's function */
     const char *own = strchr("(.", s->diag->source->text[span.end]) ? NULL : nearest(s, name, OWN);
     bool called_so = s->diag->source->text[span.end] == '(';
-    if (!called_so && kj_was_declared_before(s->diag->source, name, span)) {
-        kj_hint(s->diag, m, "a block declares it, and ends before: write var %s = ... above it",
-                name);
+    const char *before = called_so ? NULL : kj_declared_before(s->diag->source, name, span);
+    if (before) {
+        kj_hint_ended(s, m, name, before + strlen(name));
         return;
     }
     if (own && !is_being_declared(s, own, span)) {
@@ -444,7 +444,7 @@ void kj_undeclared(kj_sema *s, const char *name, kj_span span)
     if (!s->in_run && strcmp(name, "where") == 0)
         kj_hint_where(s, m, span);
     else if (!s->in_run && kj_run_builtin_named(name) >= 0)
-        kj_hint(s->diag, m, "'%s' belongs to the run block", name);
+        kj_hint_of_run(s, m, name);
     else if (near && !is_being_declared(s, near, span))
         kj_suggest(s, m, name, near, is_predefined(s, near));
     else if (keyword)

@@ -91,15 +91,62 @@ kj_first_use kj_first_use_of(const kj_source *source, const char *name, kj_span 
                           .behind_block = plain && outlives_block(source, end, name)};
 }
 
-bool kj_was_declared_before(const kj_source *source, const char *name, kj_span span)
+const char *kj_declared_before(const kj_source *source, const char *name, kj_span span)
 {
     const char *text = source->text, *at = text + span.begin;
     while (at > text && !(at[-1] == '\n' && begins_item(at)))
         at--;
     for (; (at = next_place(text, at, name)) && at < text + span.begin; at++)
         if (is_declared_by(text, at))
-            return true;
-    return false;
+            return at;
+    return NULL;
+}
+
+/* A name whose block has ended. An array is not assigned: it is declared above the block as it is. */
+void kj_hint_ended(kj_sema *s, kj_message *m, const char *name, const char *behind)
+{
+    static const char *const arrays[] = {"shared.array(", "local.array("};
+    enum { MOST = 60 };
+    const char *value = behind + strspn(behind, " \t");
+    value += *value == '=' ? 1 + strspn(value + 1, " \t") : 0;
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+        size_t n = strcspn(value, "\r\n#;}");
+        while (n > 0 && strchr(" \t", value[n - 1]))
+            n--;
+        if (strncmp(value, arrays[i], strlen(arrays[i])) != 0 || value[n - 1] != ')')
+            continue;
+        kj_hint(s->diag, m, "a block declares it, and ends before: write let %s = %.*s above it",
+                name, n < MOST ? (int)n : (int)strlen(arrays[i]) - 1, value);
+        return;
+    }
+    kj_hint(s->diag, m, "a block declares it, and ends before: write var %s = ... above it", name);
+}
+
+bool kj_is_of_const(const kj_source *source, kj_span at)
+{
+    static const char word[] = "const ";
+    uint32_t line = at.begin;
+    while (line > 0 && source->text[line - 1] != '\n')
+        line--;
+    return strncmp(source->text + line, word, strlen(word)) == 0;
+}
+
+void kj_hint_of_run(kj_sema *s, kj_message *m, const char *name)
+{
+    enum { MOST = 60 };
+    const kj_source *source = s->diag->source;
+    uint32_t begin = m->span.begin, end = m->span.end;
+    if (!kj_is_of_const(source, m->span)) {
+        kj_hint(s->diag, m, "'%s' belongs to the run block", name);
+        return;
+    }
+    while (begin > 0 && source->text[begin - 1] != '\n')
+        begin--;
+    begin += (uint32_t)strlen("const ");
+    while (source->text[end] && !strchr("\r\n;#", source->text[end]))
+        end++;
+    kj_hint(s->diag, m, "what is computed stands in the run block: run { let %.*s }",
+            end - begin < MOST ? (int)(end - begin) : 0, source->text + begin);
 }
 
 /* The same but for digits? */

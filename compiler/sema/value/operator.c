@@ -450,6 +450,40 @@ static kj_operand tuple_equality(kj_sema *s, kj_op op, const kj_operand *a, cons
     return kj_scalar(all ? all : kj_te_bool(s, op == KJ_OP_EQ, span));
 }
 
+static bool is_number(const kj_operand *v)
+{
+    return kj_is_untyped(v) || (v->kind == KJ_V_SCALAR && v->u.scalar.e->type != KJ_BOOL);
+}
+
+/* n == true, b == 1 */
+static kj_operand refuse_mixed(kj_sema *s, kj_op op, const kj_operand *v, kj_span span)
+{
+    const kj_operand *truth = &v[!is_bool(&v[0])], *number = &v[is_bool(&v[0])];
+    const kj_texpr *known = truth->u.scalar.e;
+    kj_message *m = kj_sema_error(
+        s, span, KJ_RULE_NOT_A_NUMBER, "'%s' compares two numbers or two bools, not %s and %s",
+        kj_ops[op].spelling, kj_describe(s, &v[0]), kj_describe(s, &v[1]));
+    const char *bindings = s->frame ? s->frame->bindings : NULL;
+    bool literal = number->kind == KJ_V_LITERAL && !kj_is_float(number->u.literal.type) &&
+                   number->u.literal.u <= 1;
+    if (bindings && strstr(bindings, "= bool"))
+        kj_hint(s->diag, m, "without a bound a type may be bool: write <T: number>");
+    else if (write_truth(s, m))
+        return kj_no_value(span);
+    else if (kj_is_const(known))
+        kj_write(s->diag, m, span, "%s %s 0", kj_operand_text(s, number->span, "..."),
+                 (known->u.value.u != 0) == (op == KJ_OP_EQ) ? "!=" : "==");
+    else if (literal)
+        kj_write(s->diag, m, span,
+                 (number->u.literal.u != 0) == (op == KJ_OP_EQ) ? "%s" : "(not %s)",
+                 kj_operand_text(s, truth->span, "..."));
+    else {
+        kj_hint(s->diag, m, "write i32(%s) for 0 or 1", kj_source_text(s, truth->span, "..."));
+        kj_fix(s->diag, m, truth->span, "i32(%s)", kj_source_text(s, truth->span, "..."));
+    }
+    return kj_no_value(span);
+}
+
 static kj_operand comparison(kj_sema *s, kj_op op, kj_operand *v, kj_span span)
 {
     bool equality = op == KJ_OP_EQ || op == KJ_OP_NE;
@@ -458,6 +492,9 @@ static kj_operand comparison(kj_sema *s, kj_op op, kj_operand *v, kj_span span)
     if (equality && is_bool(&v[0]) && is_bool(&v[1]))
         return kj_scalar(kj_te_binary(s, op, v[0].u.scalar.e, v[1].u.scalar.e, span));
     const char *what = kj_arena_printf(s->diag->arena, "'%s'", kj_ops[op].spelling);
+    bool mixed = is_bool(&v[0]) != is_bool(&v[1]) && is_number(&v[is_bool(&v[0])]);
+    if (equality && mixed)
+        return refuse_mixed(s, op, v, span);
     if (kj_no_number(s, &v[0], what) || kj_no_number(s, &v[1], what) ||
         !kj_unify(s, v, 2, KJ_VOID, span, what))
         return kj_no_value(span);

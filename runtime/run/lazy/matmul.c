@@ -35,12 +35,60 @@ static bool misfit(const product *p, bool stacks)
                        (long long)p->shape[1][p->ndim[1] > 1 ? p->ndim[1] - 2 : 0]);
 }
 
+/* What std.sparse makes: (offsets, columns, values, shape). */
+static bool is_sparse(kj_rvalue v)
+{
+    if (v.kind != KJ_R_TUPLE || v.u.object->u.seq.n != 4)
+        return false;
+    const kj_rvalue *items = v.u.object->u.seq.items;
+    return kj_is_array(items[0]) && kj_is_array(items[1]) && kj_is_array(items[2]) &&
+           items[3].kind == KJ_R_TUPLE;
+}
+
+/* m @ x, with the operands as they are written where there are no more of them. */
+static bool hint_sparse(const product *p, int which)
+{
+    enum { MOST = 40 };
+    const char *text = p->r->source->text + p->at.begin;
+    size_t n = p->at.end - p->at.begin;
+    const char *sign = n < MOST ? memchr(text, '@', n) : NULL;
+    bool whole =
+        sign && !memchr(sign + 1, '@', n - (size_t)(sign + 1 - text)) && !memchr(text, '\n', n);
+    const kj_rvalue *other = &p->v[!which];
+    const int64_t *shape;
+    bool matrix = kj_is_array(*other) && kj_lazy_shape(*other, &shape) == 2;
+    const char *left = text, *right = whole ? sign + 1 : text;
+    int nleft = whole ? (int)(sign - text) : 0, nright = whole ? (int)n - nleft - 1 : 0;
+    while (nleft > 0 && left[nleft - 1] == ' ')
+        nleft--;
+    while (nright > 0 && *right == ' ') {
+        right++;
+        nright--;
+    }
+    if (is_sparse(*other))
+        return kj_run_hint(p->r,
+                           "one of them is made dense: sparse.spmm(m, sparse.to_dense(other))");
+    if (which == 1)
+        return kj_run_hint(p->r,
+                           matrix ? "its transpose stands first: "
+                                    "sparse.spmm(sparse.transpose(%.*s), %.*s.T).T"
+                                  : "its transpose stands first: "
+                                    "sparse.spmv(sparse.transpose(%.*s), %.*s)",
+                           whole ? nright : 1, whole ? right : "m", whole ? nleft : 1,
+                           whole ? left : "x");
+    return kj_run_hint(p->r, "write sparse.%s(%.*s, %.*s)", matrix ? "spmm" : "spmv",
+                       whole ? nleft : 1, whole ? left : "m", whole ? nright : 1,
+                       whole ? right : "x");
+}
+
 static bool look_at_operands(product *p)
 {
     for (int i = 0; i < 2; i++) {
         if (!kj_is_array(p->v[i])) {
             kj_run_fail(p->r, KJIT_TYPE, p->at, "'@' works on arrays, not on %s",
                         kj_run_kind_name(p->v[i]));
+            if (is_sparse(p->v[i]))
+                return hint_sparse(p, i);
             return kj_run_hint(p->r, kj_run_is_number(p->v[i]) ? "'*' multiplies by a number"
                                                                : "array(...) makes an array of it");
         }
