@@ -53,7 +53,9 @@ enum {
     IN_DOC = 256,
     IN_ENV = 512,
     IN_COMPLETIONS = 1024,
-    IN_ALL = 2047,
+    IN_PROFILE = 2048,
+    IN_ALL = 4095,
+    IN_RUNS = IN_RUN | IN_PROFILE, /* commands that run a file's run block */
 };
 
 /* ---- options.c ---- */
@@ -77,6 +79,7 @@ struct options {
     char *path;        /* folders, with colons between them; or NULL */
     bool check_format; /* tell what is not formatted, and leave it */
     bool gpu;          /* the command is about a GPU's code: set by it */
+    bool profile;      /* the run is one of kjit profile: likewise */
 };
 
 /* Reads argv for a command into *out, whose output is set. EXIT_OK, or EXIT_USAGE after a message.
@@ -176,6 +179,13 @@ typedef struct trace trace;
 trace *begin_trace(kjit_context *ctx, const char *path);
 bool end_trace(kjit_context *ctx, trace *t, const char *program);
 
+/* ---- profile.c ---- */
+
+/* All that runs in the context until end_profile, summed up on standard error. NULL, said why: without memory. */
+typedef struct profile profile;
+profile *begin_profile(kjit_context *ctx);
+void end_profile(kjit_context *ctx, profile *p, const char *program);
+
 /* ---- interrupt.c ---- */
 
 /* The process ends when the time, in ms, is over; from catch_interrupts on a second later, for what the library
@@ -199,6 +209,7 @@ void print_params(const options *o);
 /* ---- Commands ---- */
 
 int command_run(const options *o);
+int command_profile(const options *o);
 int command_check(const options *o);
 int command_fmt(const options *o);
 int command_build(const options *o);

@@ -1,4 +1,4 @@
-/* kjit run: a file's run block, with params from the command line. Its prints go to standard
+/* kjit run, and kjit profile: a file's run block, with params from the command line. Its prints go to standard
  * output. */
 #include <stdio.h>
 #include <string.h>
@@ -63,11 +63,16 @@ static int run_module(kjit_context *ctx, const options *o, kjit_module *mod)
     trace *traced = o->trace ? begin_trace(ctx, o->trace) : NULL;
     if (o->trace && !traced)
         return EXIT_FAILED;
+    profile *profiled = o->profile ? begin_profile(ctx) : NULL;
+    if (o->profile && !profiled)
+        return EXIT_FAILED;
     catch_interrupts(ctx);
     explain_crashes(ctx, o);
     kjit_status status = kjit_run(mod, &run);
     if (status == KJIT_OK)
         status = kjit_synchronize(ctx); /* a failed deallocation */
+    if (profiled)
+        end_profile(ctx, profiled, o->arguments[0]);
     bool written = !traced || end_trace(ctx, traced, o->arguments[0]);
     bool unread =
         status == KJIT_INTERRUPTED && o->output->failed; /* main has the last word on that */
@@ -127,4 +132,11 @@ void print_params(const options *o)
 int command_run(const options *o)
 {
     return with_module(o, run_module);
+}
+
+int command_profile(const options *o)
+{
+    options profiled = *o;
+    profiled.profile = true;
+    return with_module(&profiled, run_module);
 }

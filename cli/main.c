@@ -24,6 +24,24 @@ static const command commands[] = {
                 "  kjit run blur.knl image=@photo.png --save out=blurred.png\n",
     },
     {
+        .name = "profile",
+        .arguments = "FILE [name=value ...]",
+        .summary = "run a file's run block, and tell what took how long",
+        .bit = IN_PROFILE,
+        .min_files = 1,
+        .max_files = -1,
+        .run = command_profile,
+        .more =
+            "When it has ended a line for each kernel, direction of copies and compiled kernel, "
+            "the\n"
+            "costliest first, goes to standard error: how often it ran, milliseconds of all that\n"
+            "together, of the shortest, the median and the longest. GB/s is of copies their "
+            "bytes,\n"
+            "of launches those of the arrays that they read and of those that they write, as if\n"
+            "each element were taken once. A launch's grid and block stand where all had the "
+            "same.\n",
+    },
+    {
         .name = "check",
         .arguments = "FILE...",
         .summary = "check files without running them",
@@ -177,7 +195,7 @@ static int command_help(const command *c, const options *o)
     if (c->more)
         printf("\n%s", c->more);
     print_options(c);
-    if (c->bit & IN_RUN && o->narguments > 0 && !o->text)
+    if (c->bit & IN_RUNS && o->narguments > 0 && !o->text)
         print_params(o);
     print_exit_codes();
     return EXIT_OK;

@@ -351,53 +351,54 @@ static void list_checks(void)
 }
 
 static const option table[] = {
-    {"-e", "TEXT", IN_RUN, set_text,
+    {"-e", "TEXT", IN_RUNS, set_text,
      "run this text, not a FILE: a file's, or the statements of a run block; several are its "
      "lines"},
-    {"--save", "NAME=FILE", IN_RUN, set_save,
+    {"--save", "NAME=FILE", IN_RUNS, set_save,
      "save an array of the run block at its end (.npy, .csv, .png, ...; floats as a picture: "
      "x.png,low=0,high=9)"},
-    {"--time", NULL, IN_RUN, set_time, "report each launch and copy"},
-    {"--timeout", "TIME", IN_RUN, set_timeout,
+    {"--time", NULL, IN_RUN, set_time,
+     "report each launch and copy (eight of what comes often, and the rest in one line)"},
+    {"--timeout", "TIME", IN_RUNS, set_timeout,
      "end the run after 10s, 500ms or 2m, wherever it is then"},
-    {"--untrusted", NULL, IN_RUN, set_untrusted,
+    {"--untrusted", NULL, IN_RUNS, set_untrusted,
      "the file may be anybody's: limits on memory, time, output and files"},
     {"--trace", "FILE", IN_RUN, set_trace,
      "write when all that ran did so, for chrome://tracing or Perfetto"},
-    {"--digest", NULL, IN_RUN, set_digest,
+    {"--digest", NULL, IN_RUNS, set_digest,
      "at the end a line for each array: name, type, shape, hash"},
-    {"--device", "DEVICE", IN_RUN | IN_CACHE, set_device,
+    {"--device", "DEVICE", IN_RUNS | IN_CACHE, set_device,
      "auto (the default: a GPU if there is one), cpu, cuda, cuda:1"},
-    {"--workers", "N", IN_RUN, set_workers, "threads of the CPU device (default: one a core)"},
+    {"--workers", "N", IN_RUNS, set_workers, "threads of the CPU device (default: one a core)"},
     {"--emit", "FORM", IN_BUILD, set_emit, "what to show: see above"},
     {"--kernel", "NAME", IN_BUILD | IN_INFO, set_kernel, "this kernel only"},
     {"--block", "X,Y,Z", IN_BUILD | IN_INFO, set_block,
      "the block the kernel is compiled for (default 256)"},
     {"--arch", "sm_XY", IN_BUILD | IN_INFO, set_arch,
      "compile for that GPU: sm_75, sm_80, sm_90 ..."},
-    {"--cpu", "LEVEL", IN_RUN | IN_BUILD | IN_CACHE, set_cpu,
+    {"--cpu", "LEVEL", IN_RUNS | IN_BUILD | IN_CACHE, set_cpu,
      "code for a CPU is for x86-64-v2, x86-64-v3, x86-64-v4 or native (the default)"},
     {"-o", "FILE", IN_BUILD, set_out, "write there, not to standard output"},
-    {"-O", "LEVEL", IN_RUN | IN_BUILD | IN_INFO | IN_CACHE, set_level,
+    {"-O", "LEVEL", IN_RUNS | IN_BUILD | IN_INFO | IN_CACHE, set_level,
      "optimisation: -O0, -O1, -O2, -O3 (the default)"},
-    {"--fp-contract", "on|off", IN_RUN | IN_BUILD | IN_INFO | IN_CACHE, set_contract,
+    {"--fp-contract", "on|off", IN_RUNS | IN_BUILD | IN_INFO | IN_CACHE, set_contract,
      "off: a*b + c rounds twice, not once"},
-    {"--check", "LIST", IN_RUN | IN_BUILD | IN_INFO | IN_CACHE, set_check,
+    {"--check", "LIST", IN_RUNS | IN_BUILD | IN_INFO | IN_CACHE, set_check,
      "what running kernels are checked for, by commas:"},
     {"--check", NULL, IN_FMT, set_check_format, "change nothing; fail where a file would change"},
-    {"--ftz", NULL, IN_RUN | IN_BUILD | IN_INFO | IN_CACHE, set_ftz,
+    {"--ftz", NULL, IN_RUNS | IN_BUILD | IN_INFO | IN_CACHE, set_ftz,
      "a GPU takes subnormal f32 for zeros, for speed"},
-    {"--math", "builtin|libdevice", IN_RUN | IN_BUILD | IN_INFO | IN_CACHE, set_math,
+    {"--math", "builtin|libdevice", IN_RUNS | IN_BUILD | IN_INFO | IN_CACHE, set_math,
      "libdevice: a GPU's functions are the CUDA toolkit's"},
-    {"--diagnostics", "text|json", IN_RUN | IN_CHECK | IN_BUILD | IN_INFO, set_diagnostics,
+    {"--diagnostics", "text|json", IN_RUNS | IN_CHECK | IN_BUILD | IN_INFO, set_diagnostics,
      "how errors and warnings are shown; json: an object a line"},
-    {"--warn", "LIST", IN_RUN | IN_CHECK | IN_BUILD | IN_INFO | IN_CACHE, set_warn,
+    {"--warn", "LIST", IN_RUNS | IN_CHECK | IN_BUILD | IN_INFO | IN_CACHE, set_warn,
      "or -W: off, error, or warnings by name: no-shadowed,no-unused-value"},
-    {"-W", "LIST", IN_RUN | IN_CHECK | IN_BUILD | IN_INFO | IN_CACHE, set_warn, NULL},
-    {"--path", "DIR:DIR", IN_RUN | IN_CHECK | IN_BUILD | IN_INFO | IN_CACHE, set_path,
+    {"-W", "LIST", IN_RUNS | IN_CHECK | IN_BUILD | IN_INFO | IN_CACHE, set_warn, NULL},
+    {"--path", "DIR:DIR", IN_RUNS | IN_CHECK | IN_BUILD | IN_INFO | IN_CACHE, set_path,
      "or -I: folders where files that others use are looked for"},
-    {"-I", "DIR", IN_RUN | IN_CHECK | IN_BUILD | IN_INFO | IN_CACHE, set_path, NULL},
-    {"--cache", "DIR|off", IN_RUN | IN_CACHE, set_cache,
+    {"-I", "DIR", IN_RUNS | IN_CHECK | IN_BUILD | IN_INFO | IN_CACHE, set_path, NULL},
+    {"--cache", "DIR|off", IN_RUNS | IN_CACHE, set_cache,
      "where compiled code is kept (default: ~/.cache/kjit)"},
     {"--markdown", NULL, IN_BUILTINS, set_markdown, "as tables for a document"},
     {"--attributes", NULL, IN_DEVICES, set_attributes,
@@ -473,7 +474,7 @@ static int unknown(const command *c, const char *argument)
             names[n++] = table[i].name + 2;
     }
     const char *near = nearest(name + strspn(name, "-"), names, n);
-    if (strcmp(name, "--threads") == 0 && c->bit & IN_RUN)
+    if (strcmp(name, "--threads") == 0 && c->bit & IN_RUNS)
         complain("there is no option --threads: threads of the CPU device are --workers%s%s",
                  argument + len, argument[len] ? "" : "=N");
     else if (find(IN_ALL, argument, &value))
@@ -481,9 +482,9 @@ static int unknown(const command *c, const char *argument)
     else if (strcmp(name, "-e") == 0 || strcmp(name, "-c") == 0)
         complain("there is no option %s: 'kjit %s -' reads a program from standard input", name,
                  c->name);
-    else if (!near && argument[len] && c->bit & (IN_RUN | IN_BUILD | IN_INFO))
+    else if (!near && argument[len] && c->bit & (IN_RUNS | IN_BUILD | IN_INFO))
         complain("there is no option %s: a %s is written %s", name,
-                 c->bit & IN_RUN ? "param" : "const parameter", argument + strspn(argument, "-"));
+                 c->bit & IN_RUNS ? "param" : "const parameter", argument + strspn(argument, "-"));
     else if (near && len > 2)
         complain("there is no option %s: did you mean --%s?", name, near);
     else

@@ -1181,7 +1181,7 @@ typedef struct kjit_trace_event {
     const char *name;             /* of the kernel; of a copy: "host to device" */
     int stream;                   /* kjit_stream_number; 0: a call without a stream, or the host */
     int64_t grid[3], block[3];    /* of a launch */
-    int64_t bytes;                /* of a copy */
+    int64_t bytes; /* of a copy; of a launch those of the arrays it reads and those of which it writes */
     kjit_memory from, to;         /* alike */
     double start_us, duration_us; /* microseconds; the start by CLOCK_MONOTONIC */
 } kjit_trace_event;

@@ -167,7 +167,8 @@ static kjit_status queue(kj_dispatch *dispatch, const char *name, kj_reported *r
     launch_work *w = malloc(sizeof *w);
     if (!w)
         return kj_no_memory(ctx);
-    kj_times *times = kj_trace_launch(ctx, name, dispatch->call.values, stream);
+    kj_times *times =
+        kj_trace_launch(ctx, name, dispatch->variant->kernel, dispatch->call.values, stream);
     *w = (launch_work){.work = {.done = launch_done, .times = times},
                        .dispatch = dispatch,
                        .reported = kj_report_rides(reported) ? reported : NULL,
@@ -213,7 +214,8 @@ static kjit_status submit(const flight *way)
     kj_host_fault fault;
     if (way->stream)
         return queue(way->dispatch, name_of(way), way->reported, way->halt, way->stream);
-    kj_times *times = kj_trace_launch(ctx, name_of(way), way->call->values, NULL);
+    kj_times *times =
+        kj_trace_launch(ctx, name_of(way), way->variant->kernel, way->call->values, NULL);
     kjit_status status = ctx->ops->launch(ctx->dev, NULL, way->call, NULL, &fault, &why);
     kj_trace_end(times, status);
     if (status == KJIT_OK)

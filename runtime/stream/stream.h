@@ -126,8 +126,8 @@ bool kj_tracing(const kjit_context *ctx);
 /* A launch, copy, callback or graph on its way, or nothing (NULL) while nobody traces. kj_trace_end
  * takes it when it has ended, or was not queued; with a stream its times are the device's to fill
  * in. */
-kj_times *kj_trace_launch(kjit_context *ctx, const char *name, const kj_host_launch *values,
-                          const kjit_stream *stream);
+kj_times *kj_trace_launch(kjit_context *ctx, const char *name, const kj_kernel_info *kernel,
+                          const kj_host_launch *values, const kjit_stream *stream);
 kj_times *kj_trace_copy(kjit_context *ctx, const kj_transfer *transfer, const kjit_stream *stream);
 kj_times *kj_trace_whole(kjit_context *ctx, kjit_trace_kind kind, const char *name,
                          const kjit_stream *stream); /* of which there is no more to say */

@@ -66,8 +66,28 @@ static traced *begin(kjit_context *ctx, kjit_trace_kind kind, const char *name,
     return t;
 }
 
-kj_times *kj_trace_launch(kjit_context *ctx, const char *name, const kj_host_launch *values,
-                          const kjit_stream *stream)
+/* The elements that it reads, and those that it writes. A stride of 0 has one element for all. */
+static int64_t used_bytes(const kj_param_info *p, const uint64_t *slots)
+{
+    int64_t bytes = p->size * (p->read + p->written);
+    for (int d = 0; d < p->ndim; d++)
+        bytes *= slots[1 + p->ndim + d] || !slots[1 + d] ? (int64_t)slots[1 + d] : 1;
+    return bytes;
+}
+
+static int64_t bytes_of_launch(const kj_kernel_info *kernel, const kj_host_launch *values)
+{
+    int64_t bytes = 0;
+    const uint64_t *slots = values->slots;
+    for (int i = 0; i < kernel->nparams; slots += kj_param_slots(&kernel->params[i++])) {
+        if (kernel->params[i].is_array)
+            bytes += used_bytes(&kernel->params[i], slots);
+    }
+    return bytes;
+}
+
+kj_times *kj_trace_launch(kjit_context *ctx, const char *name, const kj_kernel_info *kernel,
+                          const kj_host_launch *values, const kjit_stream *stream)
 {
     if (!kj_tracing(ctx))
         return NULL;
@@ -76,6 +96,7 @@ kj_times *kj_trace_launch(kjit_context *ctx, const char *name, const kj_host_lau
         return NULL;
     memcpy(t->event.grid, values->grid, sizeof t->event.grid);
     memcpy(t->event.block, values->block, sizeof t->event.block);
+    t->event.bytes = bytes_of_launch(kernel, values);
     return &t->times;
 }
 

@@ -147,6 +147,7 @@ typedef struct kj_run {
     uint64_t unseeded;    /* random calls without a seed so far */
     bool queued;          /* something was put into a stream: work may be under way */
     kj_timing_hook timing;
+    struct kj_often *often; /* what --time has told of (time.c) */
     kj_text functions; /* the file without what only kernels and the run block need; or empty */
     kj_run_signature signatures[KJ_NRUN];
     kj_rnamed known[256];
