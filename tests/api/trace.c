@@ -107,6 +107,7 @@ static void test_without_a_stream(void **state)
     assert_int_equal(e->grid[0], 2);
     assert_int_equal(e->grid[1], 1);
     assert_int_equal(e->block[0], 64);
+    assert_int_equal(e->bytes, 800); /* read and written */
     expect(3, KJIT_TRACE_LAUNCH, "add", 0);
     expect(4, KJIT_TRACE_COPY, "device to host", 0);
     kjit_array_free(a);
