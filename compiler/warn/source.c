@@ -126,7 +126,6 @@ static bool is_result(const kj_body *b)
 static void see_let(kj_body *b, const kj_stmt *st)
 {
     kj_named_kind kind = st->kind == KJ_S_PARAM ? KJ_B_PARAM
-                         : is_result(b)         ? KJ_B_OTHER
                          : st->u.let.mutable    ? KJ_B_VAR
                                                 : KJ_B_LET;
     const kj_expr *init = st->u.let.init;
@@ -145,6 +144,7 @@ static void see_let(kj_body *b, const kj_stmt *st)
     n = 0;
     for (const kj_name *name = st->u.let.names; name; name = name->next, n++) {
         kj_named_value *v = kj_warn_declare(b, name->name, name->span, kind);
+        v->read = st->kind != KJ_S_PARAM && is_result(b);
         if (n < 3) {
             v->axes = facts[n].axes;
             v->least = facts[n].least;
