@@ -185,7 +185,7 @@ static const struct taker {
     range (*of)(const range *); /* NULL: anything of its type */
 } takers[] = {
     {KJ_BI_MIN, "compared", of_min},     {KJ_BI_MAX, "compared", of_max},
-    {KJ_BI_CLAMP, "compared", of_clamp}, {KJ_BI_ABS, "compared", of_abs},
+    {KJ_BI_CLAMP, "compared", of_clamp}, {KJ_BI_ABS, "made positive", of_abs},
     {KJ_BI_SIGN, "compared", of_sign},   {KJ_BI_SAD, "compared", NULL},
     {KJ_BI_CEIL_DIV, "divided", NULL},   {KJ_BI_HADD, "halved", NULL},
     {KJ_BI_RHADD, "halved", NULL},       {KJ_BI_SELP, NULL, of_selp},
