@@ -130,8 +130,17 @@ static bool write_update(kj_sema *s, kj_message *m, const kj_operand *v, kj_dtyp
     const char *target = kj_source_text(s, st->u.assign.targets->span, "");
     if (!*target || strchr(target, '('))
         return false;
-    kj_write(s->diag, m, st->span, "%s = %s(%s %s %s)", target, kj_sema_type_name(s, to), target,
-             kj_ops[st->u.assign.op].spelling, kj_operand_text(s, value, "..."));
+    const char *own = kj_sema_type_name(s, to), *generic = generic_of(s, to);
+    const char *sum =
+        kj_arena_printf(s->diag->arena, "%s %s %s", target, kj_ops[st->u.assign.op].spelling,
+                        kj_operand_text(s, value, "..."));
+    if (generic) {
+        kj_hint(s->diag, m, "write %s = %s(%s), or %s(...) where %s is meant", target, own, sum,
+                generic, generic);
+        kj_fix(s->diag, m, st->span, "%s = %s(%s)", target, generic, sum);
+    } else {
+        kj_write(s->diag, m, st->span, "%s = %s(%s)", target, own, sum);
+    }
     return true;
 }
 
