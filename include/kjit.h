@@ -1175,13 +1175,14 @@ typedef enum kjit_trace_kind {
         5 /* that the device has as one piece of work; else its launches and copies */
 } kjit_trace_kind;
 
-/* Something that has ended. */
+/* Something that has ended. A launch's bytes are those of the arrays that it reads and of those that
+ * it writes, as if it took each element once. */
 typedef struct kjit_trace_event {
     kjit_trace_kind kind;
     const char *name;             /* of the kernel; of a copy: "host to device" */
     int stream;                   /* kjit_stream_number; 0: a call without a stream, or the host */
     int64_t grid[3], block[3];    /* of a launch */
-    int64_t bytes; /* of a copy; of a launch those of the arrays it reads and those of which it writes */
+    int64_t bytes;                /* of a copy, or of a launch's arrays */
     kjit_memory from, to;         /* alike */
     double start_us, duration_us; /* microseconds; the start by CLOCK_MONOTONIC */
 } kjit_trace_event;
