@@ -23,7 +23,7 @@ from rows import Rows
 from rows_table import ENOUGH
 
 MOST_REDUCED = 6        # findings of each process that are made small
-TOO_LARGE = r"error: '\w+' is too large: \d+ instructions"     # a limit of language.md, which programs may come to
+TOO_LARGE = r"error: '[\w.]+' is too large: \d+ instructions"     # a limit of language.md, which programs may come to
 SELDOM = 500            # programs of which one may
 # What the compiler does not do yet as the reference has it: left out unless --without says otherwise.
 PENDING = ""
