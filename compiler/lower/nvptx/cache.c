@@ -27,13 +27,16 @@ static void attribute(kj_lower *lo, LLVMValueRef call, const char *name, uint64_
                              LLVMCreateEnumAttribute(lo->ctx, kind, value));
 }
 
-/* `effect`: what it does to the memory it is given; 0 for any: then it stays where it is. */
+/* `effect`: what it does to the memory it is given; 0 for any: then it stays where it is. What machine code is moved over,
+ * LLVM asks the clobbers: the attribute alone is forgotten by then, and loads in front of a store went behind it. */
 static LLVMValueRef instruction(kj_lower *lo, const kj_access *a, const char *text,
                                 const char *constraints, LLVMTypeRef type, LLVMValueRef *args,
                                 unsigned n, uint64_t effect)
 {
-    LLVMValueRef code = LLVMGetInlineAsm(type, text, strlen(text), constraints, strlen(constraints),
-                                         true, false, LLVMInlineAsmDialectATT, false);
+    char all[32];
+    kj_snprintf(all, sizeof all, "%s%s", constraints, effect == READS ? "" : ",~{memory}");
+    LLVMValueRef code = LLVMGetInlineAsm(type, text, strlen(text), all, strlen(all), true, false,
+                                         LLVMInlineAsmDialectATT, false);
     LLVMValueRef call = LLVMBuildCall2(lo->b, type, code, args, n, "");
     attribute(lo, call, "nounwind", 0);
     attribute(lo, call, "willreturn", 0);
