@@ -168,9 +168,8 @@ kj_operand kj_one_of(kj_sema *s, const kj_operand *v, int i)
         else if (later)
             kj_spill(s, &one, &end);
     }
-    if (one.kind == KJ_V_SCALAR)
-        one.u.scalar.a = one.u.scalar.b =
-            NULL; /* in front of the index it is no product written there */
+    if (one.kind == KJ_V_SCALAR) /* in front of the index it is no product written there */
+        one.u.scalar.a = one.u.scalar.b = NULL;
     return one;
 }
 
