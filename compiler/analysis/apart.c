@@ -90,7 +90,8 @@ static bool find_lasting(void *ctx, const kj_tstmt *s, const kj_texpr *e)
     return !c->lasts;
 }
 
-/* Is `test` false when a number that each of the loop's turns makes less is at its end? */
+/* Is `test` false when a number that each of the loop's turns makes less is at its end? One that comes there without
+ * wrapping: of a signed type, and to 0 or above. */
 static bool is_counted_down(const kj_tstmt *loop, const kj_texpr *test)
 {
     if (test->kind == KJ_TE_LOGIC && !test->u.logic.is_or)
@@ -98,7 +99,8 @@ static bool is_counted_down(const kj_tstmt *loop, const kj_texpr *test)
     bool compares = test->kind == KJ_TE_BINARY &&
                     (test->u.binary.op == KJ_OP_GT || test->u.binary.op == KJ_OP_GE) &&
                     test->u.binary.lhs->kind == KJ_TE_VAR &&
-                    test->u.binary.rhs->kind == KJ_TE_CONST;
+                    test->u.binary.rhs->kind == KJ_TE_CONST &&
+                    kj_is_signed(test->u.binary.lhs->type) && test->u.binary.rhs->u.value.i >= 0;
     if (!compares)
         return false;
     countdown c = {.var = test->u.binary.lhs->u.var};

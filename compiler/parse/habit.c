@@ -251,6 +251,7 @@ static const char *in_braces(kj_parser *p, uint32_t begin, uint32_t end)
         text = kj_arena_printf(p->arena, close ? "%s elif %s " : "%s else ", text,
                                kj_piece(p, open, close + 1));
         begin = close ? kj_skip_blanks(s, close + 1) : begin;
+        begin = begin < end ? begin : end; /* nothing is behind it */
     }
 }
 
