@@ -1239,7 +1239,7 @@ typedef struct kjit_run_options {
      * kjit_save_options has them. */
     const char *const *saves;
     int nsaves;
-    int time;   /* 1: report each launch and transfer */
+    int time;   /* 1: report launches and transfers; a line for all of what comes often */
     int digest; /* 1: at the end write a line for each array of the block's outermost scope: name,
                    type, shape, a 64-bit hash of the elements in C order (all NaNs are alike). Equal
                    results have equal lines, on any device. */
