@@ -302,6 +302,12 @@ enum {
     KJ_LAUNCH_BEYOND_COUNT = -2
 };
 
+/* ---- Memory ---- */
+
+/* The most bytes that a thread of a GPU loads at once. LLVM makes such loads also where less is used
+ * (NVPTXTTIImpl::isLegalMaskedLoad): memory that a kernel is given goes up to a multiple. */
+enum { KJ_WHOLE = 16 };
+
 /* ---- Kernels ---- */
 
 /* A value of the launch's order, as a kernel uses it. */

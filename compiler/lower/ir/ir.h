@@ -284,9 +284,7 @@ LLVMValueRef kj_lower_element(kj_lower *lo, kj_dtype type, LLVMValueRef base, LL
 kj_dtype kj_memory_type(kj_dtype t);       /* bools are bytes there */
 kj_dtype kj_unit_type(const kj_tarray *a); /* what elements consist of, integers for records */
 LLVMTypeRef kj_element_type(kj_lower *lo, const kj_tarray *a); /* in memory */
-/* Memory for so many elements of an array, and for what is beyond the last up to a whole vector of the most bytes that a
- * thread of a GPU loads at once: LLVM makes such loads also where less is used (NVPTXTTIImpl::isLegalMaskedLoad). */
-enum { KJ_WHOLE = 16 };
+/* Memory for so many elements of an array, and for what is beyond the last up to a whole vector. */
 LLVMTypeRef kj_elements_type(kj_lower *lo, const kj_tarray *a, int64_t count);
 
 /* A loop over the bits set in an i64, `thread` being the number of the current one; with `maybe`

@@ -126,12 +126,12 @@ bool kj_cuda_enter_to_free(kj_device *dev, kjit_status *status, kj_failure *why)
 
 enum { KJ_CUDA_STAGE = 2 << 20 }; /* bytes of page-locked memory that copies go through */
 
-/* What is allocated for so many bytes: something, and up to a whole vector, as kernels load (kj_elements_type). */
+/* What is allocated for so many bytes: something, and up to a whole vector. */
 static inline size_t kj_cuda_room(size_t size)
 {
-    enum { VECTOR = 16 };
-    size_t beyond = size % VECTOR;
-    return size == 0 ? 1 : beyond == 0 || size > SIZE_MAX - VECTOR ? size : size - beyond + VECTOR;
+    if (size == 0 || size > SIZE_MAX - KJ_WHOLE)
+        return size == 0 ? 1 : size;
+    return (size + KJ_WHOLE - 1) / KJ_WHOLE * KJ_WHOLE;
 }
 
 /* Device memory, from the pool where there is one. */
