@@ -146,6 +146,7 @@ static void place_variables(kj_lower *lo)
 {
     size_t n = (size_t)lo->kernel->nvars + 1;
     lo->home = KJ_NEW_ARRAY(lo->arena, kj_slot, n);
+    lo->of_gang = KJ_NEW_ARRAY(lo->arena, kj_slot, n);
     lo->before = KJ_NEW_ARRAY(lo->arena, LLVMValueRef, n);
     lo->scratch_at = KJ_NEW_ARRAY(lo->arena, int64_t, n);
     for (int id = 0; id < lo->kernel->nvars; id++) {

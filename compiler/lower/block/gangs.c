@@ -229,12 +229,12 @@ void kj_replay_pause(kj_lower *lo)
     LLVMPositionBuilderAtEnd(lo->b, on);
 }
 
-/* ---- Across blocks ---- */
-
 static void forget_slots(kj_lower *lo)
 {
     memset(lo->slots, 0, ((size_t)lo->kernel->nvars + 1) * sizeof *lo->slots);
 }
+
+/* ---- Across blocks ---- */
 
 /* The gangs of lo->rows rows of all blocks of a run, from its first thread along x to its last: whole ones, and what
  * is left. */
@@ -321,7 +321,8 @@ void kj_gang_each(kj_lower *lo, bool scalar, kj_gang_fn *each, void *arg)
     lo->rows = scalar ? 1 : lo->gang_rows;
     lo->lanes = scalar ? 1 : lo->gang_lanes;
     memset(lo->locals, 0, (size_t)lo->kernel->nroots * sizeof *lo->locals);
-    lo->slots = KJ_NEW_ARRAY(lo->arena, kj_slot, (size_t)lo->kernel->nvars + 1);
+    lo->slots = lo->of_gang;
+    forget_slots(lo);
     count_loop z = open_loop(lo, lo->flat ? 1 : lo->kernel->block[2], 1, "z");
     lo->z = z.i;
     each_row(lo, each, arg);

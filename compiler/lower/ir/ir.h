@@ -224,6 +224,7 @@ struct kj_lower {
     LLVMValueRef *roots; /* data of root arrays, by id */
     kj_level *level;
     kj_slot *home;        /* slots of block-level code, by id: the uniform variables */
+    kj_slot *of_gang;     /* what slots is in gangs */
     LLVMValueRef *before; /* copies of those that the current region assigns, by id */
     int64_t *scratch_at;  /* scratch offsets of varying ones, by id; -1 */
     int64_t
