@@ -332,8 +332,10 @@ static void resolve_items(kj_sema *s, const kj_file *file)
         kj_symbol *sym = item->name ? kj_symbol_of(item) : NULL;
         if (sym && item->kind == KJ_I_CONST)
             kj_const_resolve(s, sym);
-        static const char *const plain[] = {
-            [KJ_I_RUN_FN] = "a function of run blocks", [KJ_I_TYPE] = "a name of a type"};
+        static const char *const plain[] = {[KJ_I_CONST] = "a constant",
+                                            [KJ_I_RUN] = "a run block",
+                                            [KJ_I_RUN_FN] = "a function of run blocks",
+                                            [KJ_I_TYPE] = "a name of a type"};
         bool is_plain = (size_t)item->kind < sizeof plain / sizeof *plain && plain[item->kind];
         if (item->attrs && is_plain)
             kj_sema_error(s, item->attrs->span, KJ_RULE_ATTRIBUTE, "%s has no attributes",

@@ -244,20 +244,26 @@ static void check_run_block(kj_sema *s, const kj_stmt *body, int loops)
     kj_scope_pop(s);
 }
 
-static void refuse_attribute(kj_sema *s, const kj_attr *attr, const char *text)
+static void refuse_attributes(kj_sema *s, const kj_stmt *st, const char *text)
 {
-    kj_message *m = kj_sema_error(s, attr->span, KJ_RULE_ATTRIBUTE, "%s", text);
-    const char *timing = kj_habit_timing(attr->name);
-    if (timing)
-        kj_hint(s->diag, m, "%s", timing);
+    for (const kj_attr *attr = st->attrs; attr; attr = attr->next) {
+        kj_message *m = kj_sema_error(s, attr->span, KJ_RULE_ATTRIBUTE, "%s", text);
+        const char *timing = kj_habit_timing(attr->name);
+        if (timing)
+            kj_hint(s->diag, m, "%s", timing);
+    }
+}
+
+static void refuse_loop_attributes(kj_sema *s, const kj_stmt *st)
+{
+    refuse_attributes(s, st, "a loop of the run block has no attributes");
 }
 
 static void check_for(kj_sema *s, const kj_stmt *st, int loops)
 {
     kj_sema_run_expr(s, st->u.for_.iter);
     kj_known over = kj_run_known(s, st->u.for_.iter);
-    for (const kj_attr *attr = st->attrs; attr; attr = attr->next)
-        refuse_attribute(s, attr, "a loop of the run block has no attributes");
+    refuse_loop_attributes(s, st);
     kj_scope_push(s);
     declare_run_names(s, st->u.for_.names, KJ_ROLE_LOOP);
     if (over.kind == KJ_R_RANGE && !st->u.for_.names->next)
@@ -346,6 +352,7 @@ static void check_stmt(kj_sema *s, const kj_stmt *st, int loops)
         break;
     case KJ_S_FOR: check_for(s, st, loops); break;
     case KJ_S_WHILE:
+        refuse_loop_attributes(s, st);
         kj_sema_run_expr(s, st->u.while_.test);
         check_run_block(s, st->u.while_.body, loops + 1);
         break;
@@ -357,7 +364,7 @@ static void check_stmt(kj_sema *s, const kj_stmt *st, int loops)
                           st->kind == KJ_S_BREAK ? "break" : "continue");
         break;
     case KJ_S_BLOCK:
-        refuse_attribute(s, st->attrs, "a block with an attribute stands in a kernel or fn");
+        refuse_attributes(s, st, "a block with an attribute stands in a kernel or fn");
         break;
     case KJ_S_REQUIRES:
         kj_sema_error(s, st->span, KJ_RULE_MISPLACED, "'requires' stands at the head of a kernel");
