@@ -68,12 +68,18 @@ static void find_swapped(void *ctx, const kj_expr *e)
             declare(ctx, arg->u.name, NULL);
 }
 
+/* Does a value stay what it is as one of the type? */
+static bool keeps(const kj_type_ref *t)
+{
+    return !t || (t->name && (t->ndim > 0 || kj_is_int(kj_type_named(t->name))));
+}
+
 static void find_names(kj_run_names *names, const kj_stmt *list)
 {
     const kj_stmt *blocks[2];
     for (const kj_stmt *st = list; st; st = st->next) {
         if (st->kind == KJ_S_LET || st->kind == KJ_S_PARAM)
-            declare_all(names, st->u.let.names, st->u.let.type ? NULL : st->u.let.init);
+            declare_all(names, st->u.let.names, keeps(st->u.let.type) ? st->u.let.init : NULL);
         else if (st->kind == KJ_S_FOR)
             declare_all(names, st->u.for_.names, NULL);
         else if (st->kind == KJ_S_WITH)
@@ -124,7 +130,7 @@ void kj_warn_file_names(kj_run_names *names, const kj_file *file)
     for (const kj_item *item = file->items; item; item = item->next)
         if (item->name)
             declare(names, item->name,
-                    item->kind == KJ_I_CONST && !item->type && !item->of ? item->value : NULL);
+                    item->kind == KJ_I_CONST && keeps(item->type) && !item->of ? item->value : NULL);
     find_values(names);
 }
 
@@ -169,9 +175,10 @@ static bool is_number(kj_run_value v)
 static kj_run_value operate(kj_op op, kj_run_value x, kj_run_value y)
 {
     const int64_t far = INT32_MAX, a = x.numbers[0], b = y.numbers[0];
-    bool divides = op == KJ_OP_FLOORDIV || op == KJ_OP_MOD;
+    bool divides = op == KJ_OP_FLOORDIV || op == KJ_OP_MOD,
+         shifts = op == KJ_OP_SHL || op == KJ_OP_SHR;
     if (!is_number(x) || !is_number(y) || a < -far || a > far || b < -far || b > far ||
-        (divides && (a < 0 || b <= 0)) || (op == KJ_OP_SHL && (a < 0 || b < 0 || b > 31)))
+        (divides && (a < 0 || b <= 0)) || (shifts && (a < 0 || b < 0 || b > 31)))
         return unknown;
     switch (op) {
     case KJ_OP_ADD: return number(a + b);
@@ -180,17 +187,54 @@ static kj_run_value operate(kj_op op, kj_run_value x, kj_run_value y)
     case KJ_OP_FLOORDIV: return number(a / b);
     case KJ_OP_MOD: return number(a % b);
     case KJ_OP_SHL: return number(a << b);
+    case KJ_OP_SHR: return number(a >> b);
     default: return unknown;
     }
+}
+
+static kj_run_value rounded_up(kj_run_value a, kj_run_value b)
+{
+    return operate(KJ_OP_FLOORDIV, operate(KJ_OP_SUB, operate(KJ_OP_ADD, a, b), number(1)), b);
 }
 
 /* ceil_div(n, 256) */
 static kj_run_value ceil_div(const kj_run_names *names, const kj_expr *args)
 {
-    if (kj_count(args) != 2)
-        return unknown;
-    kj_run_value a = kj_warn_value(names, args), b = kj_warn_value(names, args->next);
-    return operate(KJ_OP_FLOORDIV, operate(KJ_OP_SUB, operate(KJ_OP_ADD, a, b), number(1)), b);
+    return kj_count(args) == 2
+               ? rounded_up(kj_warn_value(names, args), kj_warn_value(names, args->next))
+               : unknown;
+}
+
+const kj_expr *kj_warn_division(const kj_run_names *names, const kj_expr *e)
+{
+    const kj_expr *to = e->kind == KJ_E_CALL ? e->u.call.callee : NULL;
+    const kj_expr *of = to ? e->u.call.args : NULL;
+    if (e->kind == KJ_E_BINARY && e->u.binary.op == KJ_OP_FLOORDIV)
+        return e;
+    if (!to || to->kind != KJ_E_NAME || find(names, to->u.name) || !of || of->next || of->keyword ||
+        (strcmp(to->u.name, "int") != 0 && !kj_is_int(kj_type_named(to->u.name))))
+        return NULL;
+    return of->kind == KJ_E_BINARY && of->u.binary.op == KJ_OP_DIV ? of
+                                                                   : kj_warn_division(names, of);
+}
+
+/* int(n / 256), i32(n) */
+static kj_run_value converted(const kj_run_names *names, const kj_expr *e)
+{
+    const kj_expr *division = kj_warn_division(names, e), *of = e->u.call.args;
+    if (division)
+        return operate(KJ_OP_FLOORDIV, kj_warn_value(names, division->u.binary.lhs),
+                       kj_warn_value(names, division->u.binary.rhs));
+    kj_run_value v = of && !of->next && !of->keyword ? kj_warn_value(names, of) : unknown;
+    return is_number(v) ? v : unknown;
+}
+
+/* len(x): of an array, of a shape. */
+static kj_run_value length(kj_run_value of)
+{
+    return of.kind == KJ_EXTENTS ? number(of.numbers[0])
+           : of.kind == KJ_NUMBERS && of.n > 1 ? number(of.n)
+                                               : unknown;
 }
 
 /* x.size, x.shape */
@@ -251,29 +295,106 @@ static kj_run_value array_of_shape(kj_run_value shape)
     return shape;
 }
 
+static bool is_type(const kj_run_names *names, const kj_expr *e)
+{
+    return e->kind == KJ_E_NAME ? !find(names, e->u.name) && kj_type_named(e->u.name) != KJ_VOID
+                                : e->kind == KJ_E_MEMBER && strcmp(e->u.member.name, "dtype") == 0;
+}
+
+/* arange(n), arange(from, to, step), of a dtype. */
+static kj_run_value counted(const kj_run_names *names, const kj_expr *args)
+{
+    kj_run_value at[3] = {number(0), unknown, number(1)}, given[3];
+    int n = 0;
+    for (; args; args = args->next) {
+        if (args->keyword ? strcmp(args->keyword, "dtype") == 0 : is_type(names, args))
+            continue;
+        if (args->keyword || n == 3)
+            return unknown;
+        given[n++] = kj_warn_value(names, args);
+    }
+    for (int i = 0; i < n; i++)
+        at[n == 1 ? 1 : i] = given[i];
+    bool down = is_number(at[2]) && at[2].numbers[0] < 0;
+    kj_run_value far = operate(KJ_OP_SUB, at[down ? 0 : 1], at[down ? 1 : 0]);
+    kj_run_value step = down ? operate(KJ_OP_SUB, number(0), at[2]) : at[2];
+    return array_of_shape(rounded_up(far, step));
+}
+
+/* array([[1, 2], [3, 4]]): each list an axis, but where vectors are made of lists. */
+static kj_run_value listed(const kj_run_names *names, const kj_expr *args)
+{
+    kj_run_value array = {.kind = KJ_EXTENTS};
+    for (const kj_expr *arg = args; arg; arg = arg->next)
+        if (arg != args && (arg->kind != KJ_E_NAME || !is_type(names, arg) ||
+                            kj_type_named(arg->u.name) >= KJ_NTYPES))
+            return unknown;
+    for (const kj_expr *e = args; e && e->kind == KJ_E_LIST; e = e->u.list.items) {
+        if (array.n == KJ_MAX_NDIM)
+            return unknown;
+        array.numbers[array.n++] = e->u.list.n;
+        if (e->u.list.items && e->u.list.items->kind == KJ_E_NAME)
+            return unknown; /* it may be a list */
+    }
+    return array.n ? array : unknown;
+}
+
 static kj_run_value call(const kj_run_names *names, const kj_expr *e)
 {
     const kj_expr *callee = e->u.call.callee, *args = e->u.call.args;
-    if (callee->kind == KJ_E_NAME && strcmp(callee->u.name, "ceil_div") == 0 &&
-        !find(names, callee->u.name))
+    bool named = callee->kind == KJ_E_NAME && !find(names, callee->u.name);
+    if (named && strcmp(callee->u.name, "ceil_div") == 0)
         return ceil_div(names, args);
+    if (named && kj_is_int(kj_type_named(callee->u.name)))
+        return converted(names, e);
     int row = row_of(names, callee);
     if (row < 0 || argument(args, row, "strides"))
         return unknown;
-    const kj_expr *shape = argument(args, row, "shape");
-    switch (kj_run_builtins[row].gives) {
-    case KJ_GIVES_SHAPED: return shape ? array_of_shape(kj_warn_value(names, shape)) : unknown;
-    case KJ_GIVES_LIKE: {
+    const kj_expr *shape = argument(args, row, "shape"), *n = argument(args, row, "n");
+    kj_gives gives = kj_run_builtins[row].gives;
+    if (gives == KJ_GIVES_SHAPED)
+        return shape ? array_of_shape(kj_warn_value(names, shape)) : unknown;
+    if (gives == KJ_GIVES_LIKE) {
         kj_run_value like = args && !args->keyword ? kj_warn_value(names, args) : unknown;
         return like.kind == KJ_EXTENTS ? like : unknown;
     }
-    default: break;
+    switch (row) {
+    case KJ_RUN_ARANGE: return counted(names, args);
+    case KJ_RUN_LINSPACE: return n ? array_of_shape(kj_warn_value(names, n)) : unknown;
+    case KJ_RUN_ARRAY: return listed(names, args);
+    case KJ_RUN_LEN: return args ? length(kj_warn_value(names, args)) : unknown;
+    case KJ_RUN_INT: return converted(names, e);
+    default: return unknown;
     }
-    bool counts = row == KJ_RUN_ARANGE && args && !args->keyword; /* arange(n), of a dtype */
-    for (const kj_expr *arg = counts ? args->next : NULL; arg; arg = arg->next)
-        counts &= arg->keyword && strcmp(arg->keyword, "dtype") == 0;
-    kj_run_value n = counts ? kj_warn_value(names, args) : unknown;
-    return is_number(n) ? array_of_shape(n) : unknown;
+}
+
+/* 2 * x, x + y: what has the shape of its arrays. */
+static kj_run_value of_elements(const kj_expr *e, kj_run_value x, kj_run_value y)
+{
+    bool left = x.kind == KJ_EXTENTS, right = y.kind == KJ_EXTENTS;
+    const kj_expr *other = left ? e->u.binary.rhs : e->u.binary.lhs;
+    if (e->u.binary.op == KJ_OP_MATMUL || !(left || right))
+        return unknown;
+    if (left && right)
+        return x.n == y.n && memcmp(x.numbers, y.numbers, (size_t)x.n * sizeof *x.numbers) == 0
+                   ? x
+                   : unknown;
+    return is_number(left ? y : x) || other->kind == KJ_E_FLOAT ? left ? x : y : unknown;
+}
+
+static kj_run_value binary(const kj_run_names *names, const kj_expr *e)
+{
+    kj_run_value x = kj_warn_value(names, e->u.binary.lhs),
+                 y = kj_warn_value(names, e->u.binary.rhs);
+    return x.kind == KJ_EXTENTS || y.kind == KJ_EXTENTS ? of_elements(e, x, y)
+                                                        : operate(e->u.binary.op, x, y);
+}
+
+/* -1, -x */
+static kj_run_value unary(const kj_run_names *names, const kj_expr *e)
+{
+    kj_run_value v = e->u.unary.op == KJ_OP_NEG ? kj_warn_value(names, e->u.unary.arg) : unknown;
+    return is_number(v) ? operate(KJ_OP_SUB, number(0), v) : v.kind == KJ_EXTENTS ? v : unknown;
 }
 
 kj_run_value kj_warn_value(const kj_run_names *names, const kj_expr *e)
@@ -282,9 +403,8 @@ kj_run_value kj_warn_value(const kj_run_names *names, const kj_expr *e)
     switch (e->kind) {
     case KJ_E_INT: return e->u.integer <= INT32_MAX ? number((int64_t)e->u.integer) : unknown;
     case KJ_E_NAME: name = find(names, e->u.name); return name ? name->value : unknown;
-    case KJ_E_BINARY:
-        return operate(e->u.binary.op, kj_warn_value(names, e->u.binary.lhs),
-                       kj_warn_value(names, e->u.binary.rhs));
+    case KJ_E_UNARY: return unary(names, e);
+    case KJ_E_BINARY: return binary(names, e);
     case KJ_E_TUPLE: return tuple(names, e->u.list.items);
     case KJ_E_CALL: return call(names, e);
     case KJ_E_MEMBER: return member(names, e);

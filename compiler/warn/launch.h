@@ -71,6 +71,8 @@ void kj_warn_file_names(kj_run_names *names, const kj_file *file);
 void kj_warn_run_names(kj_run_names *names, const kj_item *run);
 /* What an expression comes to by the text alone, a param being its default. */
 kj_run_value kj_warn_value(const kj_run_names *names, const kj_expr *e);
+/* n // 256, of int(n / 256) the n / 256; NULL: it is none. */
+const kj_expr *kj_warn_division(const kj_run_names *names, const kj_expr *e);
 /* What a name was declared with; else the expression itself. */
 const kj_expr *kj_warn_init(const kj_run_names *names, const kj_expr *e);
 

@@ -4,14 +4,14 @@
 
 #include "warn/launch.h"
 
-enum { MOST_NAMES = 64 };
+enum { MOST_NAMES = 64, COMPUTED = -1, TUPLE = -2 };
 
 typedef struct own_walk {
     const kj_file *file;
     const kj_item *kernel;
     kj_owned *out;
     const char *names[MOST_NAMES]; /* of places, and of what is computed from them */
-    int axis[MOST_NAMES];          /* a place's; -1: computed */
+    int axis[MOST_NAMES];          /* a place's; COMPUTED; TUPLE: all of them, let p = grid(2) */
     int n;
     bool *foreign; /* of parameters: some index is another */
     bool uncertain;
@@ -109,10 +109,23 @@ static bool is_grid_of_one(const kj_expr *e)
     return arg && arg->kind == KJ_E_INT && arg->u.integer == 1;
 }
 
+/* p[1] of let p = grid(2); -1: it is none. */
+static int axis_of_item(const own_walk *w, const kj_expr *e)
+{
+    const kj_expr *p = e->kind == KJ_E_INDEX ? e->u.index.base : NULL;
+    const kj_expr *nth = p ? e->u.index.args : NULL;
+    int at = p && p->kind == KJ_E_NAME ? find(w, p->u.name) : -1;
+    bool item = at >= 0 && w->axis[at] == TUPLE && nth && !nth->next && nth->kind == KJ_E_INT;
+    return item && nth->u.integer < KJ_GRID_AXES ? (int)nth->u.integer : -1;
+}
+
 static int place_of(const own_walk *w, const kj_expr *e)
 {
     int at = e->kind == KJ_E_NAME ? find(w, e->u.name) : -1;
-    return at >= 0 ? w->axis[at] : is_grid_of_one(e) ? 0 : axis_of_sum(e);
+    return at >= 0                ? w->axis[at] == TUPLE ? COMPUTED : w->axis[at]
+           : is_grid_of_one(e)    ? 0
+           : e->kind == KJ_E_INDEX ? axis_of_item(w, e)
+                                  : axis_of_sum(e);
 }
 
 typedef struct mention {
@@ -124,7 +137,7 @@ static void see_mention(void *ctx, const kj_expr *e)
 {
     mention *m = ctx;
     int axis;
-    if (e->kind == KJ_E_INDEX)
+    if (e->kind == KJ_E_INDEX && axis_of_item(m->w, e) < 0)
         return; /* what is loaded */
     m->found |= (e->kind == KJ_E_NAME && find(m->w, e->u.name) >= 0) || is_grid(e) ||
                 is_builtin_part(e, "threadIdx", &axis) || is_builtin_part(e, "blockIdx", &axis);
@@ -150,9 +163,11 @@ static void declare(own_walk *w, const kj_stmt *st)
             add(w, name->name, k++);
     } else if (place >= 0) {
         add(w, st->u.let.names->name, place);
+    } else if (init && fixed && is_grid(init)) {
+        add(w, st->u.let.names->name, TUPLE);
     } else if (init && mentions(w, init)) {
         for (const kj_name *name = st->u.let.names; name; name = name->next)
-            add(w, name->name, -1);
+            add(w, name->name, COMPUTED);
     }
 }
 
@@ -165,11 +180,11 @@ static void find_names(own_walk *w, const kj_stmt *list)
             declare(w, st);
         if (st->kind == KJ_S_FOR && mentions(w, st->u.for_.iter))
             for (const kj_name *name = st->u.for_.names; name; name = name->next)
-                add(w, name->name, -1);
+                add(w, name->name, COMPUTED);
         if (st->kind == KJ_S_ASSIGN && mentions(w, st->u.assign.value))
             for (const kj_expr *t = st->u.assign.targets; t; t = t->next)
                 if (t->kind == KJ_E_NAME)
-                    add(w, t->u.name, -1);
+                    add(w, t->u.name, COMPUTED);
         kj_blocks_of(st, blocks);
         find_names(w, blocks[0]);
         find_names(w, blocks[1]);

@@ -23,13 +23,27 @@ static void add_axes(void *ctx, const kj_expr *part)
     w->axes |= kj_axes_of(w->b, part);
 }
 
+/* p of p[1], where let p = grid(2); NULL: it is none. */
+static kj_named_value *grid_of_item(const kj_body *b, const kj_expr *e)
+{
+    const kj_expr *base = e->kind == KJ_E_INDEX ? e->u.index.base : NULL;
+    const kj_expr *nth = base ? e->u.index.args : NULL;
+    kj_named_value *v = base && base->kind == KJ_E_NAME ? kj_warn_find(b, base->u.name) : NULL;
+    const kj_expr *init = v ? v->init : NULL;
+    bool item = nth && !nth->next && nth->kind == KJ_E_INT && nth->u.integer < 3;
+    return item && init && init->kind == KJ_E_CALL && is_builtin(b, init->u.call.callee, "grid")
+               ? v
+               : NULL;
+}
+
 unsigned kj_axes_of(const kj_body *b, const kj_expr *e)
 {
     axes_walk w = {b, 0};
     const kj_named_value *v = e->kind == KJ_E_NAME ? kj_warn_find(b, e->u.name) : NULL;
     switch (e->kind) {
     case KJ_E_NAME: return v ? v->axes : 0;
-    case KJ_E_INDEX: return 0; /* what is loaded */
+    case KJ_E_INDEX: /* what is loaded, but for p[1] */
+        return grid_of_item(b, e) ? 1u << e->u.index.args->u.integer : 0;
     case KJ_E_MEMBER:
         if (is_builtin(b, e->u.member.base, "threadIdx") && e->u.member.name[0] >= 'x' &&
             e->u.member.name[0] <= 'z')
@@ -97,6 +111,7 @@ int64_t kj_least_of(const kj_body *b, const kj_expr *e)
                        is_builtin(b, e->u.member.base, "gridDim")
                    ? 0
                    : -1;
+    case KJ_E_INDEX: return grid_of_item(b, e) ? 0 : -1;
     case KJ_E_CALL: return least_of_call(b, e);
     case KJ_E_BINARY: return least_of_binary(b, e);
     default: return -1;
@@ -125,7 +140,8 @@ static void see_step_back(kj_body *b, const kj_expr *e)
     } else if (op != KJ_OP_SUB || by->kind != KJ_E_INT) {
         return;
     }
-    kj_named_value *v = from->kind == KJ_E_NAME ? kj_warn_find(b, from->u.name) : NULL;
+    kj_named_value *v =
+        from->kind == KJ_E_NAME ? kj_warn_find(b, from->u.name) : grid_of_item(b, from);
     if (v && v->least >= 0 && !v->below && by->u.integer > (uint64_t)v->least)
         v->below = e;
 }
@@ -158,12 +174,14 @@ static const char *hint_of_axes(const kj_body *b, const indices *all)
 {
     const char *names = "", *order = "";
     int n = 0, named = 0;
+    bool items = false;
     for (int k = 0; k < all->n; k++) {
         const kj_expr *i = all->at[k];
         if (!kj_axes_of(b, i))
             continue;
         n++;
         named += i->kind == KJ_E_NAME;
+        items |= grid_of_item(b, i) != NULL;
         const char *name = i->kind == KJ_E_NAME ? i->u.name : "";
         names = kj_arena_printf(b->diag->arena, "%s%s%s", name, n > 1 ? ", " : "", names);
         order = kj_arena_printf(b->diag->arena, "%s%s%s", order, n > 1 ? all->between : "", name);
@@ -173,8 +191,8 @@ static const char *hint_of_axes(const kj_body *b, const indices *all)
         order = kj_arena_printf(b->diag->arena, "i%sj%s", all->between, n == 3 ? all->between : "");
         order = n == 3 ? kj_arena_printf(b->diag->arena, "%sk", order) : order;
     }
-    return kj_arena_printf(b->diag->arena, "let %s = grid(%d), and keep [%s]", names,
-                           n == 3 ? 3 : 2, order);
+    return kj_arena_printf(b->diag->arena, "let %s = grid(%d), and %s [%s]", names,
+                           n == 3 ? 3 : 2, items ? "write" : "keep", order);
 }
 
 /* a.T, whose first axis is the fast one, or a name of it. */

@@ -152,16 +152,15 @@ static left_over left_along(launches *l, const launch *x, const kj_owned *owned,
     return found;
 }
 
-/* n // 256 of the axis of the grid. */
-static const kj_expr *division_of(launches *l, const kj_expr *grid, int axis)
+/* The axis of the grid as it is written. */
+static const kj_expr *blocks_of(launches *l, const kj_expr *grid, int axis)
 {
     int i = 0;
     const kj_expr *e = grid;
     if (grid->kind == KJ_E_TUPLE)
         for (e = grid->u.list.items; e && i < axis; i++)
             e = e->next;
-    e = e ? kj_warn_init(&l->names, e) : NULL;
-    return e && e->kind == KJ_E_BINARY && e->u.binary.op == KJ_OP_FLOORDIV ? e : NULL;
+    return e ? kj_warn_init(&l->names, e) : NULL;
 }
 
 static const char *text_of(const launches *l, const kj_expr *e)
@@ -181,9 +180,10 @@ static void warn_of(launches *l, const launch *x, int grid_axis, const left_over
                             "%lld thread%s%s for %lld elements of '%s'%s: %lld ha%s none", threads,
                             threads == 1 ? "" : "s", axis, extent, left->param->name, along,
                             extent - threads, extent - threads == 1 ? "s" : "ve");
-    const kj_expr *division = division_of(l, x->grid, grid_axis);
+    const kj_expr *blocks = blocks_of(l, x->grid, grid_axis);
+    const kj_expr *division = blocks ? kj_warn_division(&l->names, blocks) : NULL;
     if (division)
-        kj_write(l->diag, m, division->span, "ceil_div(%s, %s)", text_of(l, division->u.binary.lhs),
+        kj_write(l->diag, m, blocks->span, "ceil_div(%s, %s)", text_of(l, division->u.binary.lhs),
                  text_of(l, division->u.binary.rhs));
     else
         kj_hint(l->diag, m,
