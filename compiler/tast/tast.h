@@ -206,7 +206,7 @@ struct kj_texpr {
         *checked; /* of an operation whose value is looked at (analysis/values.c); or NULL */
     /* clang-format off */
     union {
-        kj_value value;
+        struct { kj_value value; kj_span from; }; /* from: where it was written, a parameter's in the call */
         kj_var *var;
         struct { kj_tarray *array; int axis; bool stride; } dim;
         struct { kj_index which; int axis; } index;

@@ -130,7 +130,8 @@ void kj_warn_file_names(kj_run_names *names, const kj_file *file)
     for (const kj_item *item = file->items; item; item = item->next)
         if (item->name)
             declare(names, item->name,
-                    item->kind == KJ_I_CONST && keeps(item->type) && !item->of ? item->value : NULL);
+                    item->kind == KJ_I_CONST && keeps(item->type) && !item->of ? item->value
+                                                                               : NULL);
     find_values(names);
 }
 
@@ -232,7 +233,7 @@ static kj_run_value converted(const kj_run_names *names, const kj_expr *e)
 /* len(x): of an array, of a shape. */
 static kj_run_value length(kj_run_value of)
 {
-    return of.kind == KJ_EXTENTS ? number(of.numbers[0])
+    return of.kind == KJ_EXTENTS               ? number(of.numbers[0])
            : of.kind == KJ_NUMBERS && of.n > 1 ? number(of.n)
                                                : unknown;
 }

@@ -122,10 +122,10 @@ static int axis_of_item(const own_walk *w, const kj_expr *e)
 static int place_of(const own_walk *w, const kj_expr *e)
 {
     int at = e->kind == KJ_E_NAME ? find(w, e->u.name) : -1;
-    return at >= 0                ? w->axis[at] == TUPLE ? COMPUTED : w->axis[at]
-           : is_grid_of_one(e)    ? 0
+    return at >= 0                 ? w->axis[at] == TUPLE ? COMPUTED : w->axis[at]
+                           : is_grid_of_one(e) ? 0
            : e->kind == KJ_E_INDEX ? axis_of_item(w, e)
-                                  : axis_of_sum(e);
+                                   : axis_of_sum(e);
 }
 
 typedef struct mention {

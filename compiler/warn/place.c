@@ -191,8 +191,8 @@ static const char *hint_of_axes(const kj_body *b, const indices *all)
         order = kj_arena_printf(b->diag->arena, "i%sj%s", all->between, n == 3 ? all->between : "");
         order = n == 3 ? kj_arena_printf(b->diag->arena, "%sk", order) : order;
     }
-    return kj_arena_printf(b->diag->arena, "let %s = grid(%d), and %s [%s]", names,
-                           n == 3 ? 3 : 2, items ? "write" : "keep", order);
+    return kj_arena_printf(b->diag->arena, "let %s = grid(%d), and %s [%s]", names, n == 3 ? 3 : 2,
+                           items ? "write" : "keep", order);
 }
 
 /* a.T, whose first axis is the fast one, or a name of it. */

@@ -20,6 +20,8 @@ kj_operand kj_symbol_value(kj_sema *s, kj_symbol *sym, kj_span span)
         kj_texpr *e = kj_te(s, leaf->kind, leaf->type, span);
         e->u = leaf->u;
         e->written = leaf->kind == KJ_TE_CONST && leaf->written;
+        if (leaf->kind == KJ_TE_CONST && sym->kind == KJ_SYM_CONST)
+            e->u.from = span;
         v = kj_scalar(e);
     } else if (v.kind == KJ_V_ARRAY && v.u.array->space == KJ_CONST &&
                v.u.array->root == v.u.array && v.u.array->id < 0) {

@@ -49,6 +49,7 @@ kj_texpr *kj_te_const(kj_sema *s, kj_value v, kj_span span)
 {
     kj_texpr *e = kj_te(s, KJ_TE_CONST, v.type, span);
     e->u.value = v;
+    e->u.from = span;
     return e;
 }
 
@@ -192,17 +193,30 @@ static const kj_texpr *deciding_literal(const kj_sema *s, const kj_texpr *e)
     return e->kind == KJ_TE_BINARY ? deciding_of_two(s, e->u.binary.lhs, e->u.binary.rhs) : NULL;
 }
 
+/* Is it the value of a parameter, which stands in a call or in the function's header? */
+static bool is_passed(const kj_texpr *a)
+{
+    return kj_is_const(a) && a->u.from.begin != a->span.begin;
+}
+
 /* Is 0.1 no longer what it was, since it was an f32? */
 static void warn_of_digits(kj_sema *s, const kj_texpr *a, kj_dtype to, kj_span span)
 {
     if (to != KJ_F64 || !kj_of_literals(s, a) || !loses_digits(a) ||
         !kj_warns(s->diag, KJ_RULE_NARROW_LITERAL))
         return;
+    bool passed = is_passed(a);
     kj_message *m =
-        kj_warn(s->diag, span, KJ_RULE_NARROW_LITERAL,
+        kj_warn(s->diag, passed ? a->u.from : span, KJ_RULE_NARROW_LITERAL,
                 kj_is_const(a) ? "this constant has the 7 digits of f32, and is used as an f64"
                                : "this has the 7 digits of f32, as its literals met no other "
                                  "type, and is used as an f64");
+    if (passed) {
+        kj_hint(s->diag, m, "let the parameter be an f64; where f32 is meant, write f32(%s)",
+                kj_source_text(s, a->u.from, "..."));
+        kj_note(s->diag, m, span, "it is used here");
+        return;
+    }
     const kj_texpr *literal = kj_is_const(a) ? NULL : deciding_literal(s, a);
     if (literal && !(s->frame && s->frame->bindings)) {
         const char *text = kj_source_text(s, literal->span, "...");
