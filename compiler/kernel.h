@@ -119,8 +119,9 @@ typedef struct kj_compile_options {
 /* What a thread reports: that an assert failed, that an index is outside, or a line of print. Its
  * values are those of the parts that have a type, in order: two of a complex one. */
 typedef struct kj_site_part {
-    const char *text; /* of print: to be written; of an assert: what the value is of */
-    kj_dtype type;    /* KJ_VOID: text alone */
+    const char
+        *text;     /* of print: to be written; of an assert: what the value is of; NULL: not told */
+    kj_dtype type; /* KJ_VOID: text alone */
 } kj_site_part;
 
 typedef struct kj_site {

@@ -429,18 +429,21 @@ static bool as_sum(kj_limit_state *s, kj_limit_fact *f)
     return true;
 }
 
-static void add_fact(kj_limit_state *s, kj_limit_fact f)
+/* And what follows of the parts of max and min: in so many steps at most, as names of such double with each. */
+static void add_fact(kj_limit_state *s, kj_limit_fact f, int *steps)
 {
     kj_limit_fact sum = f;
+    if (--*steps < 0)
+        return;
     const kj_texpr *low = extreme(s, f.lhs, KJ_BI_MAX), *high = extreme(s, f.rhs, KJ_BI_MIN);
     const kj_texpr *both = low ? low : high;
     for (int i = 0; both && i < 2; i++) {
         kj_limit_fact part = f;
         *(low ? &part.lhs : &part.rhs) = both->u.call.args[i];
-        add_fact(s, part);
+        add_fact(s, part, steps);
     }
     if (as_sum(s, &sum))
-        add_fact(s, sum);
+        add_fact(s, sum, steps);
     f.less = kj_parts_of(s, f.lhs);
     f.more = kj_parts_of(s, f.rhs);
     f.moves = kj_mentions(f.lhs, NULL) || kj_mentions(f.rhs, NULL);
@@ -482,12 +485,12 @@ void kj_learn_less(kj_limit_state *s, const kj_texpr *lhs, const kj_texpr *rhs, 
                        .least = kj_range_of(s, lhs),
                        .most = kj_range_of(s, rhs),
                        .or_equal = or_equal};
-    int apart = one(s, !or_equal), most = node(s, KJ_IV_SUB, f.most, apart);
+    int apart = one(s, !or_equal), most = node(s, KJ_IV_SUB, f.most, apart), steps = LATEST;
     learn_path(s, &f, most);
     narrow(s, lhs, KJ_IV_MOST, most, 0);
     narrow(s, rhs, KJ_IV_LEAST, node(s, KJ_IV_ADD, f.least, apart), 0);
     if (is_simple(lhs, &(int){SIMPLEST}) && is_simple(rhs, &(int){SIMPLEST}))
-        add_fact(s, f);
+        add_fact(s, f, &steps);
 }
 
 static void learn_comparison(kj_limit_state *s, kj_op op, const kj_texpr *a, const kj_texpr *b,
@@ -525,23 +528,31 @@ static void learn_comparison(kj_limit_state *s, kj_op op, const kj_texpr *a, con
     }
 }
 
-void kj_learn(kj_limit_state *s, const kj_texpr *test, bool holds)
+/* Through so many names at most: names of names of both sides double with each. */
+static void learn(kj_limit_state *s, const kj_texpr *test, bool holds, int *names)
 {
     const kj_texpr *init = named(s, test);
     if (init) {
-        kj_learn(s, init, holds);
+        if (--*names >= 0)
+            learn(s, init, holds, names);
     } else if (test->kind == KJ_TE_UNARY && test->u.unary.op == KJ_OP_NOT) {
-        kj_learn(s, test->u.unary.arg, !holds);
+        learn(s, test->u.unary.arg, !holds, names);
     } else if (test->kind == KJ_TE_LOGIC && test->u.logic.is_or != holds) {
-        kj_learn(s, test->u.logic.lhs, holds);
-        kj_learn(s, test->u.logic.rhs, holds);
+        learn(s, test->u.logic.lhs, holds, names);
+        learn(s, test->u.logic.rhs, holds, names);
     } else if (test->kind == KJ_TE_BINARY && test->type == KJ_BOOL) {
         kj_op op = test->u.binary.op;
         if ((op == KJ_OP_AND && holds) || (op == KJ_OP_OR && !holds)) {
-            kj_learn(s, test->u.binary.lhs, holds);
-            kj_learn(s, test->u.binary.rhs, holds);
+            learn(s, test->u.binary.lhs, holds, names);
+            learn(s, test->u.binary.rhs, holds, names);
         } else {
             learn_comparison(s, op, test->u.binary.lhs, test->u.binary.rhs, holds);
         }
     }
+}
+
+void kj_learn(kj_limit_state *s, const kj_texpr *test, bool holds)
+{
+    enum { MOST = 64 };
+    learn(s, test, holds, &(int){MOST});
 }

@@ -46,7 +46,7 @@ static const char *text_of(const search *f, const kj_texpr *e, const char *other
     return kj_arena_printf(f->arena, "%.*s", (int)n, f->source->text + begin);
 }
 
-/* Its values are the result and the operands. */
+/* Its values are the result and the operands, of which constants say what they are themselves. */
 static void look_at(search *f, const kj_texpr *e, const char *failed)
 {
     static const char *const otherwise[] = {"the first operand", "the second", "the third",
@@ -59,7 +59,9 @@ static void look_at(search *f, const kj_texpr *e, const char *failed)
     kj_site_part *parts = KJ_NEW_ARRAY(f->arena, kj_site_part, (size_t)n + 1);
     parts[0] = (kj_site_part){text_of(f, e, "the result"), e->type};
     for (int i = 0; i < n; i++)
-        parts[1 + i] = (kj_site_part){text_of(f, operands[i], otherwise[i]), operands[i]->type};
+        parts[1 + i] = (kj_site_part){
+            operands[i]->kind == KJ_TE_CONST ? NULL : text_of(f, operands[i], otherwise[i]),
+            operands[i]->type};
     *site = (kj_site){.span = e->span,
                       .fault = true,
                       .failed = failed,

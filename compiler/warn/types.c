@@ -114,22 +114,29 @@ static bool names_part(const types_walk *w, kj_span span)
     return behind[strspn(behind, ") ")] == '.';
 }
 
-/* The vector that e is a part of where whole vectors are written, or NULL. */
-static const kj_aggregate *vector_of(const types_walk *w, const kj_texpr *e)
+/* The vector that e is a part of where whole vectors are written, or NULL. Through so many names: those of names of both
+ * sides double with each. */
+static const kj_aggregate *vector_in(const types_walk *w, const kj_texpr *e, int *names)
 {
     const kj_texpr *held = kj_in_place(&w->made, e);
     if (held != e)
-        return vector_of(w, held);
+        return vector_in(w, held, names);
     if (e->kind == KJ_TE_BINARY) {
-        const kj_aggregate *of = vector_of(w, e->u.binary.lhs);
-        return of ? of : vector_of(w, e->u.binary.rhs);
+        const kj_aggregate *of = vector_in(w, e->u.binary.lhs, names);
+        return of ? of : vector_in(w, e->u.binary.rhs, names);
     }
     const kj_tstmt *made =
         e->kind == KJ_TE_VAR && e->u.var->id < w->made.room ? w->made.of[e->u.var->id] : NULL;
     if (made && made->kind == KJ_TS_DECL && made->u.decl.init)
-        return vector_of(w, made->u.decl.init);
+        return --*names < 0 ? NULL : vector_in(w, made->u.decl.init, names);
     const kj_tarray *whole = e->kind == KJ_TE_LOAD ? e->u.load.array->whole : NULL;
     return whole && kj_is_vector(whole->of) ? whole->of : NULL;
+}
+
+static const kj_aggregate *vector_of(const types_walk *w, const kj_texpr *e)
+{
+    enum { MOST = 64 };
+    return vector_in(w, e, &(int){MOST});
 }
 
 /* An instance of a generic function asks what another needs. */

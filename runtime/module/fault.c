@@ -74,9 +74,12 @@ static const char *values_text(kj_arena *arena, const kj_site *site, const uint6
 {
     const char *text = "";
     char buf[KJ_SCALAR_TEXT];
-    for (int i = 0; i < site->nparts; i++)
-        text = kj_arena_printf(arena, "%s%s%s is %s", text, i ? ", " : "", site->parts[i].text,
-                               kj_scalar_text((kjit_dtype)site->parts[i].type, &values[i], buf));
+    for (int i = 0; i < site->nparts; i++) {
+        const kj_site_part *p = &site->parts[i];
+        if (p->text)
+            text = kj_arena_printf(arena, "%s%s%s is %s", text, *text ? ", " : "", p->text,
+                                   kj_scalar_text((kjit_dtype)p->type, &values[i], buf));
+    }
     return text;
 }
 

@@ -6,12 +6,13 @@
 
 /* ---- Aggregates ---- */
 
-static bool all_constant(const kj_operand *v)
+/* parts: how many there may be. Tuples of tuples that are named have twice as many with each name. */
+static bool all_constant(const kj_operand *v, int *parts)
 {
     if (v->kind != KJ_V_TUPLE)
-        return kj_is_constant(v);
-    for (int i = 0; i < v->u.tuple.n; i++)
-        if (!all_constant(&v->u.tuple.items[i]))
+        return --*parts < 0 || kj_is_constant(v);
+    for (int i = 0; i < v->u.tuple.n && *parts >= 0; i++)
+        if (!all_constant(&v->u.tuple.items[i], parts))
             return false;
     return true;
 }
@@ -25,7 +26,14 @@ static kj_operand const_parts(kj_sema *s, const kj_expr *e, const kj_type *type,
     if (type)
         v = kj_coerce_type(s, v, type, what);
     bool extra = kj_sink_close(s, &sink) != NULL;
-    if (v.kind == KJ_V_ERROR || (!extra && all_constant(&v)))
+    int parts = KJ_MAX_NODES;
+    bool constant = v.kind == KJ_V_ERROR || (!extra && all_constant(&v, &parts));
+    if (parts < 0) {
+        kj_sema_error(s, e->span, KJ_RULE_TOO_LARGE, "%s has more than %d parts", what,
+                      KJ_MAX_NODES);
+        return kj_no_value(e->span);
+    }
+    if (constant)
         return v;
     kj_message *m =
         kj_sema_error(s, e->span, KJ_RULE_NEEDS_CONSTANT, "%s must be known at compile time", what);

@@ -153,9 +153,20 @@ static kj_layout common_layout(kj_layout a, kj_layout b)
     return rows ? KJ_LAYOUT_ROWS : KJ_LAYOUT_STRIDED;
 }
 
+/* An access is one of each, behind conditions. */
+static int count_arrays(const kj_tarray *a)
+{
+    return kj_is_chosen(a) ? count_arrays(a->root->arms[0]) + count_arrays(a->root->arms[1]) : 1;
+}
+
 kj_operand kj_choose_array(kj_sema *s, kj_texpr *test, const kj_operand v[2], kj_tstmt **before,
                            kj_span span)
 {
+    enum { MOST = 64 };
+    if (count_arrays(v[0].u.array) + count_arrays(v[1].u.array) > MOST) {
+        kj_sema_error(s, span, KJ_RULE_TOO_LARGE, "this chooses among more than %d arrays", MOST);
+        return kj_no_value(span);
+    }
     kj_tarray *arms[2] = {copied(s, v[0].u.array), copied(s, v[1].u.array)};
     kj_tarray *out = copied(s, arms[0]);
     kj_texpr *none = kj_te_i64(s, 0, span);
