@@ -181,8 +181,42 @@ static void warn_of_nan(kj_body *b, const kj_expr *e)
                 text);
 }
 
+/* The same in all threads: a literal, or a constant of the file. */
+static bool is_fixed(const kj_body *b, const kj_expr *e)
+{
+    return e->kind == KJ_E_INT || (e->kind == KJ_E_NAME && !kj_warn_find(b, e->u.name) &&
+                                   kj_warn_item(b->file, e->u.name, KJ_I_CONST));
+}
+
+/* random.uniform(0, 1), meant as from 0 to 1: number 1 of seed 0 in all threads. */
+static void warn_of_random(kj_body *b, const kj_expr *e)
+{
+    const kj_expr *callee = e->kind == KJ_E_CALL ? e->u.call.callee : NULL;
+    const kj_expr *base = callee && callee->kind == KJ_E_MEMBER ? callee->u.member.base : NULL;
+    if (!base || base->kind != KJ_E_NAME || strcmp(base->u.name, "random") != 0 ||
+        kj_warn_in_run(b) || kj_warn_find(b, base->u.name) || kj_item_called(b->file, "random", 6))
+        return;
+    const kj_expr *args = e->u.call.args, *seed = args;
+    bool integers = strcmp(callee->u.member.name, "randint") == 0;
+    bool uniform = strcmp(callee->u.member.name, "uniform") == 0;
+    if (kj_count(args) < (integers ? 4 : 2))
+        return;
+    if (integers)
+        seed = args->next->next;
+    if (!is_fixed(b, seed) || !is_fixed(b, seed->next))
+        return;
+    kj_message *m =
+        kj_warn(b->diag, e->span, KJ_RULE_SAME_RANDOM, "every thread gets the same number here");
+    const char *front = short_text(b, callee->span.begin, seed->span.end);
+    if (front)
+        kj_hint(b->diag, m,
+                "a seed and the number's place make it: %s, i), where let i = grid(1)%s", front,
+                uniform ? "; from lo to hi it is lo + (hi - lo) times that" : "");
+}
+
 void kj_warn_of_operation(kj_body *b, const kj_expr *e)
 {
+    warn_of_random(b, e);
     if (e->kind == KJ_E_CHAIN)
         warn_of_chain(b, e);
     if (e->kind == KJ_E_BINARY) {

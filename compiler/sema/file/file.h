@@ -56,7 +56,8 @@ void kj_sema_run_configuration(kj_sema *s, const kj_kernel_decl *k, const kj_exp
 
 /* ---- run_call.c ---- */
 
-void kj_sema_run_call(kj_sema *s, const kj_expr *e);
+bool kj_sema_run_call(kj_sema *s,
+                      const kj_expr *e); /* is it a launch, and nothing wrong with it? */
 void kj_sema_run_member(kj_sema *s, const kj_expr *e);
 
 /* ---- run_function.c ---- */

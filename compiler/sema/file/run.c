@@ -125,6 +125,13 @@ static void check_index_count(kj_sema *s, const kj_expr *e)
         }
 }
 
+/* let r = k[1, 32](x): a launch where a value is asked for. */
+static void refuse_launch(kj_sema *s, const kj_expr *e)
+{
+    kj_message *m = kj_sema_error(s, e->span, KJ_RULE_NO_VALUE, "a launch gives no value");
+    kj_hint(s->diag, m, "a kernel writes what it finds into arrays that it is given");
+}
+
 void kj_sema_run_expr(kj_sema *s, const kj_expr *e)
 {
     if (!e)
@@ -151,7 +158,10 @@ void kj_sema_run_expr(kj_sema *s, const kj_expr *e)
         kj_sema_run_expr(s, e->u.cond.test);
         kj_sema_run_expr(s, e->u.cond.no);
         break;
-    case KJ_E_CALL: kj_sema_run_call(s, e); break;
+    case KJ_E_CALL:
+        if (kj_sema_run_call(s, e))
+            refuse_launch(s, e);
+        break;
     case KJ_E_INDEX:
         kj_sema_run_expr(s, e->u.index.base);
         kj_sema_run_list(s, e->u.index.args);
@@ -336,7 +346,12 @@ static void check_stmt(kj_sema *s, const kj_stmt *st, int loops)
         for (const kj_expr *target = st->u.assign.targets; target; target = target->next)
             check_target(s, target);
         break;
-    case KJ_S_EXPR: kj_sema_run_expr(s, st->u.expr); break;
+    case KJ_S_EXPR:
+        if (st->u.expr->kind == KJ_E_CALL)
+            kj_sema_run_call(s, st->u.expr);
+        else
+            kj_sema_run_expr(s, st->u.expr);
+        break;
     case KJ_S_RETURN:
         if (st->u.expr && !s->in_run_function)
             kj_hint(s->diag,

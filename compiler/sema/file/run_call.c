@@ -530,12 +530,10 @@ static void check_other(kj_sema *s, const kj_expr *e, const kj_symbol *sym)
     }
 }
 
-void kj_sema_run_call(kj_sema *s, const kj_expr *e)
+static void check_call(kj_sema *s, const kj_expr *e)
 {
     const kj_expr *callee = e->u.call.callee;
     const kj_kernel_decl *k = kernel_member(e) >= 0 ? kernel_of(s, callee->u.member.base) : NULL;
-    if (check_launch_call(s, e))
-        return;
     if (k) {
         refuse_configuration(s, e, k);
         return;
@@ -570,4 +568,14 @@ void kj_sema_run_call(kj_sema *s, const kj_expr *e)
         return;
     }
     check_other(s, e, sym);
+}
+
+bool kj_sema_run_call(kj_sema *s, const kj_expr *e)
+{
+    int before = s->diag->errors;
+    if (check_launch_call(s, e))
+        return kernel_member(e->u.call.callee) != KJ_RUN_M_MAX_COOPERATIVE_BLOCKS &&
+               s->diag->errors == before;
+    check_call(s, e);
+    return false;
 }
