@@ -61,12 +61,17 @@ static int behind_format(const kj_tokens *t, int i)
     }
 }
 
-/* Does the `;` at i end what nothing else would? */
+static int behind_semicolons(const kj_tokens *t, int i)
+{
+    while (t->all[i].kind == KJ_TK_SEMICOLON)
+        i++;
+    return i;
+}
+
+/* Do `;`, of which the token at i is behind the last, end what nothing else would? */
 static bool separates(const kj_tokens *t, const char *text, int i, const kj_word *before)
 {
-    const kj_token *next = &t->all[i + 1];
-    while (next->kind == KJ_TK_SEMICOLON) /* the first of several does, or none */
-        next++;
+    const kj_token *next = &t->all[i];
     return before && before->kind != KJ_TK_SEMICOLON && before->kind != KJ_TK_LBRACE &&
            next->kind != KJ_TK_RBRACE && next->kind != KJ_TK_END &&
            !has_line_end(text, before->span.end, next->span.begin);
@@ -76,11 +81,12 @@ static void collect(kj_arena *arena, kj_words *words, const kj_tokens *t, uint32
 {
     for (int i = 0, next; i < t->n; i = next) {
         kj_word *w = &words->all[words->n], *before = words->n > 0 ? w - 1 : NULL;
-        next = t->all[i].kind == KJ_TK_FORMAT ? behind_format(t, i) : i + 1;
-        if (t->all[i].kind == KJ_TK_SEMICOLON && !separates(t, words->text, i, before))
+        int last = t->all[i].kind == KJ_TK_FORMAT ? behind_format(t, i) - 1 : i;
+        next = t->all[i].kind == KJ_TK_SEMICOLON ? behind_semicolons(t, i) : last + 1;
+        if (t->all[i].kind == KJ_TK_SEMICOLON && !separates(t, words->text, next, before))
             continue;
-        w->kind = t->all[i].kind;
-        w->span = (kj_span){t->all[i].span.begin, t->all[next - 1].span.end};
+        w->kind = t->all[i].kind; /* the first of several `;` */
+        w->span = (kj_span){t->all[i].span.begin, t->all[last].span.end};
         read_gap(arena, words->text, before ? before->span.end : begin, before, w);
         words->n++;
     }
