@@ -73,6 +73,7 @@ void kj_warn_of_list(kj_body *b, const kj_stmt *list);
 void kj_warn_of_condition(kj_body *b, const kj_expr *test);
 void kj_warn_of_divisor(kj_body *b, kj_op op, const kj_expr *divisor, kj_span span);
 void kj_warn_of_operation(kj_body *b, const kj_expr *e);
+void kj_warn_of_assignment(kj_body *b, const kj_stmt *st);
 void kj_warn_of_value(kj_body *b, const kj_expr *e); /* as a statement */
 
 /* Texts that are printed (text.c). */

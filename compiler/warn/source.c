@@ -240,6 +240,7 @@ static void see_stmt(kj_body *b, const kj_stmt *st)
     case KJ_S_LET:
     case KJ_S_PARAM: see_let(b, st); break;
     case KJ_S_ASSIGN:
+        kj_warn_of_assignment(b, st);
         see_part(b, st->u.assign.value);
         if (st->u.assign.augmented) {
             see_augmented(b, st->u.assign.targets);

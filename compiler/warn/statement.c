@@ -231,6 +231,24 @@ void kj_warn_of_operation(kj_body *b, const kj_expr *e)
         kj_warn(b->diag, e->span, KJ_RULE_STEP_ZERO, "a range of step 0 is empty");
 }
 
+void kj_warn_of_assignment(kj_body *b, const kj_stmt *st)
+{
+    const kj_expr *target = st->u.assign.targets;
+    const char *text = b->diag->source->text;
+    uint32_t at = target->span.end;
+    if (st->u.assign.augmented || target->next)
+        return;
+    at += (uint32_t)strspn(text + at, " \t)");
+    if (text[at] != '=' || !strchr("+-", text[at + 1]) || !strchr(" \t", text[at + 2]))
+        return;
+    kj_span sign = {at, at + 2};
+    kj_message *m = kj_warn(b->diag, sign, KJ_RULE_TURNED_ASSIGNMENT,
+                            "this assigns a value with a sign, '= %c'", text[at + 1]);
+    kj_hint(b->diag, m, "write %c=; where the sign is meant, it stands beside its value",
+            text[at + 1]);
+    kj_fix(b->diag, m, sign, "%c=", text[at + 1]);
+}
+
 /* ---- Values that nobody takes ---- */
 
 static bool gives_a_value_only(const char *name)
