@@ -178,13 +178,24 @@ static size_t distance(const char *a, const char *b)
     return rows[n % 3][m];
 }
 
+/* A third of the letters, of a short name one, of a mere letter none; where the first letter is another, less. */
+static size_t edits_allowed(const char *name, const char *candidate)
+{
+    size_t n = strlen(name), m = strlen(candidate), longer = n > m ? n : m;
+    if (n < 3)
+        return n == 2 && (m == 2 || *name == *candidate);
+    if (longer < 6)
+        return 1;
+    return *name == *candidate ? (longer + 1) / 3 : longer < 10 ? 2 : 3;
+}
+
 const char *nearest(const char *name, const char *const *candidates, size_t n)
 {
     const char *best = NULL;
-    size_t least = strlen(name) / 3 + 1;
+    size_t least = SIZE_MAX;
     for (size_t i = 0; i < n; i++) {
         size_t d = distance(name, candidates[i]);
-        if (d <= least && (!best || d < least)) {
+        if (d <= edits_allowed(name, candidates[i]) && (!best || d < least)) {
             best = candidates[i];
             least = d;
         }
