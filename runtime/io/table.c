@@ -211,7 +211,7 @@ static kjit_status bad_cell(const table *t, const kj_cells *at, int64_t column, 
         t->q->ctx, KJIT_FORMAT, "cannot read '%s': line %lld, column%s: '%.*s' is not %s%s%s",
         t->q->path, (long long)at->line, name, shown(cell), cell->text,
         type == KJ_VOID ? "a number" : "a value of ", type == KJ_VOID ? "" : kj_type_name(type),
-        one ? "; with its name, one column is read alone" : "");
+        one ? "; another column is read alone, by its name" : "");
 }
 
 static kjit_status wrong_width(const table *t, const kj_cells *at, int64_t n)

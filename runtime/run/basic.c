@@ -152,8 +152,7 @@ bool kj_run_m_append(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     *out = kj_run_none();
     if (c->self.kind != KJ_R_LIST)
-        return kj_run_fail(r, KJIT_NOT_FOUND, c->span, "%s has no 'append'",
-                           kj_run_kind_name(c->self));
+        return kj_run_lacks(r, c->span, c->self, c->id);
     kj_run_keep(c->args[0]);
     return kj_run_append(r, c->span, c->self, c->args[0]);
 }

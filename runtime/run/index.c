@@ -534,7 +534,7 @@ bool kj_run_attribute(kj_run *r, kj_span at, kj_run_id id, kj_rvalue base, kj_rv
     if (base.kind == KJ_R_SMART)
         return kj_run_side(r, at, id, base, out);
     if (base.kind != KJ_R_ARRAY)
-        return kj_run_fail(r, KJIT_NOT_FOUND, at, "%s has no '%s'", kj_run_kind_name(base), name);
+        return kj_run_lacks(r, at, base, id);
     if (id == KJ_RUN_M_HOST || id == KJ_RUN_M_GPU)
         return kj_run_fail(r, KJIT_NOT_FOUND, at, "only a smart array has a '%s'", name);
     kjit_array *a = base.u.object->u.array;

@@ -34,6 +34,8 @@ static bool dimensions(kj_run *r, const kj_expr *e, bool block, int64_t out[3])
                         kj_run_kind_name(d));
             return d.kind == KJ_R_FLOAT
                        ? kj_run_hint(r, "// divides to an int, ceil_div(n, m) rounds up")
+                   : kj_is_array(d)
+                       ? kj_run_hint(r, "len(a) is how many elements a has along its first axis")
                        : false;
         }
         if (d.dtype == KJIT_U64 || d.u.i < block)

@@ -12,8 +12,7 @@ static kjit_array *array_of(kj_rvalue v)
 static bool self_array(kj_run *r, const kj_rcall *c, kjit_array **out)
 {
     if (c->self.kind != KJ_R_ARRAY)
-        return kj_run_fail(r, KJIT_NOT_FOUND, c->span, "%s has no '%s'", kj_run_kind_name(c->self),
-                           kj_run_builtins[c->id].name + 1);
+        return kj_run_lacks(r, c->span, c->self, c->id);
     *out = array_of(c->self);
     return true;
 }

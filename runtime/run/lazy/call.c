@@ -27,6 +27,8 @@ static bool wrong_argument(kj_run *r, kj_span at, kj_builtin id, char letter, kj
                 : letter == 'i' ? "integers"
                                 : "numbers",
                 kj_lazy_describe(v, (char[48]){0}));
+    if (id == KJ_BI_CEIL_DIV) /* of how many there are, more likely than of each */
+        return kj_run_wrap(r, "len", i, "write ", "of how many elements there are: len(a)");
     return letter == 'f' ? kj_run_wrap(r, "f32", i, "write ", "convert it: f32(a)")
                          : kj_run_wrap(r, "i32", i, "write ", "convert it: i32(a)");
 }

@@ -254,14 +254,8 @@ static bool operand(kj_run *r, const kj_rcall *c, kj_rvalue *own)
     bool method = kj_run_builtins[c->id].name[0] == '.';
     kj_rvalue v = method ? c->self : c->args[0];
     *own = v;
-    if (!kj_is_array(v) && method) {
-        kj_run_fail(r, KJIT_NOT_FOUND, c->span, "%s has no '%s'", kj_run_kind_name(v),
-                    kj_run_builtins[c->id].name + 1);
-        return v.kind == KJ_R_LIST || v.kind == KJ_R_TUPLE
-                   ? kj_run_hint(r, "an array of it has: array(...).%s()",
-                                 kj_run_builtins[c->id].name + 1)
-                   : false;
-    }
+    if (!kj_is_array(v) && method)
+        return kj_run_lacks(r, c->span, v, c->id);
     if (!kj_is_array(v)) {
         kj_run_fail(r, KJIT_TYPE, c->spans[0], "%s works on arrays, not on %s",
                     kj_run_builtins[c->id].name, kj_run_kind_name(v));

@@ -35,6 +35,18 @@ bool kj_run_hint(kj_run *r, const char *format, ...)
     return false;
 }
 
+bool kj_run_lacks(kj_run *r, kj_span at, kj_rvalue v, kj_run_id row)
+{
+    const char *name = kj_run_builtins[row].name + 1;
+    bool items = v.kind == KJ_R_LIST || v.kind == KJ_R_TUPLE;
+    kj_run_fail(r, KJIT_NOT_FOUND, at, "%s has no '%s'", kj_run_kind_name(v), name);
+    if (row == KJ_RUN_M_APPEND)
+        return v.kind == KJ_R_ARRAY &&
+               kj_run_hint(r, "an array keeps its size; a list grows by .append(x)");
+    return items && kj_run_hint(r, "an array of it has: array(...).%s%s", name,
+                                *kj_run_builtins[row].signature ? "()" : "");
+}
+
 bool kj_run_wrap(kj_run *r, const char *function, int operand, const char *lead,
                  const char *otherwise)
 {

@@ -196,6 +196,8 @@ bool kj_run_hint(kj_run *r, const char *format, ...) __attribute__((format(print
 bool kj_run_wrap(kj_run *r, const char *function, int operand, const char *lead,
                  const char *otherwise);
 bool kj_run_hint_int(kj_run *r, kj_span at); /* a float stands there for an int */
+/* The value has no such member, a row of run_builtins.def; what is meant may be an array of it. */
+bool kj_run_lacks(kj_run *r, kj_span at, kj_rvalue v, kj_run_id row);
 bool kj_run_no_memory(kj_run *r, kj_span at);
 /* Expressions, statements or calls are; `what`: of the first two, which. */
 bool kj_run_too_deep(kj_run *r, kj_span at, const char *what);
