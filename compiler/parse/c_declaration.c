@@ -21,6 +21,12 @@ static const char *read_shape(kj_parser *p, uint32_t at, uint32_t *end)
     return shape && several ? kj_arena_printf(p->arena, "(%s)", shape) : shape;
 }
 
+/* What makes an array there: in a run block one of zeros. */
+static const char *maker(const kj_parser *p, uint32_t at, bool shared)
+{
+    return kj_is_item_of(p->source, at, "run") ? "zeros" : shared ? "shared.array" : "local.array";
+}
+
 /* Of indices of threads, which are i64: a variable of another type would not take it. */
 static bool computes_place(kj_parser *p, uint32_t begin, uint32_t end)
 {
@@ -114,11 +120,12 @@ static bool fix_list_of_values(kj_parser *p, kj_message *m, uint32_t begin, cons
     const char *axes = shape && *shape == '(' ? ":, :" : ":";
     if (shape && *shape == '(' && !one_zero)
         return false;
-    bool less = zeros || (shape && strcmp(shape, count) != 0);
-    kj_write(p->diag, m, (kj_span){begin, close + 1}, "let %s = local.array(%s, %s)%s%s", what,
+    const char *made = maker(p, begin, false);
+    bool less = strcmp(made, "zeros") != 0 && (zeros || (shape && strcmp(shape, count) != 0));
+    kj_write(p->diag, m, (kj_span){begin, close + 1}, "let %s = %s(%s, %s)%s%s", what, made,
              shape ? shape : count, type,
              less ? kj_arena_printf(p->arena, "; %s[%s] = 0", what, axes) : "",
-             less && one_zero ? "" : values);
+             one_zero && (less || strcmp(made, "zeros") == 0) ? "" : values);
     return true;
 }
 
@@ -140,8 +147,8 @@ bool kj_habit_declaration(kj_parser *p, kj_message *m, kj_span at)
         return true;
     bool ends = kj_statement_end(s, next, false) <= next;
     if (shape && kj_statement_end(s, shape_end, false) <= shape_end) {
-        text = kj_arena_printf(p->arena, "let %s = %s.array(%s, %s)", what,
-                               t.is_shared ? "shared" : "local", shape, t.name);
+        text = kj_arena_printf(p->arena, "let %s = %s(%s, %s)", what, maker(p, begin, t.is_shared),
+                               shape, t.name);
         end = shape_end;
     } else if (s->text[next] == '=' && s->text[next + 1] != '=') {
         text = kj_arena_printf(p->arena, "%s %s", t.is_const ? "let" : "var", what);

@@ -8,6 +8,7 @@
 
 #include "knl.tab.h"
 #include "lang/types.h"
+#include "parse/habit.h"
 #include "parse/mistake.h"
 
 #define CONST_PLACE "constant arrays stand at the top of a file: const W: f32[] = [1, 2]"
@@ -121,6 +122,23 @@ static void hint_launch(const kj_mistake *x, kj_message *m)
                "[%.*s]", (int)(end - begin), begin);
 }
 
+/* print(var(a)), where the word begins a variable. */
+static bool hint_variance(const kj_mistake *x, kj_message *m)
+{
+    const kj_source *s = x->p->source;
+    uint32_t close = s->text[x->at.end] == '(' ? kj_closing(s, x->at.end) : 0;
+    if (!kj_met(x, "var") || !close)
+        return false;
+    const char *a = kj_piece(x->p, x->at.end + 1, close);
+    bool name = kj_word_end(s, x->at.end + 1) == close && close > x->at.end + 1;
+    a = name ? a : "a";
+    kj_hint(x->p->diag, m, "write ((%s - %s.mean()) ** 2).mean()", a, a);
+    if (name)
+        kj_fix(x->p->diag, m, (kj_span){x->at.begin, close + 1}, "((%s - %s.mean()) ** 2).mean()",
+               a, a);
+    return true;
+}
+
 static void at_expression(const kj_mistake *x)
 {
     const kj_parser *p = x->p;
@@ -150,7 +168,9 @@ static void at_expression(const kj_mistake *x)
     } else if (kj_met(x, "if")) {
         kj_mistake_hint(x, m, "a conditional expression is written: a if test else b");
         kj_layout_skip_block(x->p);
-    } else if (kj_met(x, "not"))
+    } else if (hint_variance(x, m))
+        ;
+    else if (kj_met(x, "not"))
         kj_habit_not_operand(x->p, m, x->at);
     else if (kj_met(x, "|"))
         kj_mistake_hint(x, m, "there are no closures: a function is declared at the top of a file");
@@ -162,7 +182,11 @@ static void at_expression(const kj_mistake *x)
         hint_launch(x, m);
     else if (kj_met(x, "&") && !kj_habit_address(x->p, m, x->at))
         kj_mistake_hint(
-            x, m, "there are no addresses: atomics take array and index, atomic.add(a, i, 1)");
+            x, m,
+            kj_is_item_of(p->source, x->at.begin, "run")
+                ? "there are no addresses: an array is passed as it is, a part of it as a view, "
+                  "a[1:]"
+                : "there are no addresses: atomics take array and index, atomic.add(a, i, 1)");
     else if (kj_met(x, ".") && p->nopen && p->open[p->nopen - 1].kind == '[')
         kj_habit_range_to(x->p, m, x->at);
     else if (kj_met(x, "=") && p->prev == KJ_TK_LBRACKET)
@@ -261,6 +285,11 @@ static void at_name(const kj_mistake *x)
         else if (x->p->prev == KJ_TK_DOT && kj_hint_dotted(x->p->diag, m, x->p->prev_span.begin))
             return;
         hint_for_member(x, m);
+        if (x->p->prev == KJ_TK_CONST &&
+            (x->p->token == KJ_TK_FN || x->p->token == KJ_TK_KERNEL)) { /* const fn */
+            kj_mistake_hint(x, m, "leave 'const' out");
+            kj_fix(x->p->diag, m, (kj_span){x->p->prev_span.begin, x->at.begin}, "%s", "");
+        }
         return;
     }
     kj_message *m = kj_expected(x, "a name");
@@ -301,6 +330,8 @@ static bool unclosed_bracket(const kj_mistake *x)
     kj_message *m = kj_error(p->diag, x->at, KJ_RULE_SYNTAX, "missing '%c' before %s",
                              p->unclosed.kind == '(' ? ')' : ']', x->text);
     kj_note(p->diag, m, p->unclosed.span, "to close the '%c' opened here", p->unclosed.kind);
+    if (hint_variance(x, m))
+        return true;
     bool first = p->prev == KJ_TK_LPAREN || p->prev == KJ_TK_COMMA; /* f(var x: f32) */
     if (kj_met(x, "for"))
         kj_mistake_hint(x, m, NO_COMPREHENSIONS);

@@ -329,14 +329,16 @@ bool kj_habit_address(kj_parser *p, kj_message *m, kj_span at)
     uint32_t open = at.begin;
     while (open > 0 && kj_is_blank(s->text[open - 1]))
         open--;
-    if (open == 0 || s->text[open - 1] != '(')
+    bool assigned = open > 1 && s->text[open - 1] == '=' && !strchr("=!<>", s->text[open - 2]);
+    if (open == 0 || (s->text[open - 1] != '(' && !assigned))
         return false;
-    uint32_t begin = operand_start(s, open - 1), array = at.end, bracket = array;
+    uint32_t begin = assigned ? open - 1 : operand_start(s, open - 1), array = at.end,
+             bracket = array;
     while (kj_is_word(s->text[bracket]) || s->text[bracket] == '.')
         bracket++;
     uint32_t close = bracket;
     const char *index = address_index(p, bracket, &close), *known = NULL;
-    if (bracket == array)
+    if (bracket == array || (assigned && !index))
         return false;
     const char *name = kj_piece(p, begin, open - 1), *of = kj_piece(p, array, bracket);
     if (strcmp(name, "__ldg") == 0 && index && s->text[close] == ')') {

@@ -409,6 +409,13 @@ static bool is_list_in_braces(const kj_mistake *x)
     return s->text[at] == '=' && s->text[kj_skip_blanks(s, at + 1)] == '{';
 }
 
+/* let x = 1:3, and no x: f32 = 1 */
+static bool is_given(const kj_source *s, uint32_t at)
+{
+    uint32_t start = kj_statement_start(s, at);
+    return memchr(s->text + start, '=', at - start) != NULL;
+}
+
 /* Where a statement could end. */
 static kj_message *behind_statement(const kj_mistake *x)
 {
@@ -449,6 +456,14 @@ static kj_message *behind_statement(const kj_mistake *x)
     if (!m->hint && kj_met(x, "name") && p->prev == KJ_TK_RPAREN &&
         (kj_line_begins(p, x->at, "local") || kj_line_begins(p, x->at, "shared")))
         kj_habit_array(x->p, m, x->at);
+    if (!m->hint && kj_met(x, ":") && is_given(p->source, x->at.begin)) {
+        kj_mistake_hint(
+            x, m,
+            kj_is_item_of(p->source, x->at.begin, "run")
+                ? "a row of numbers is written arange(start, stop), and stop is not in it"
+                : "a range is a loop's: for i in range(start, stop), and stop is not in it");
+        return m;
+    }
     if (!m->hint && kj_met(x, ":") && !strchr(":=", p->source->text[x->at.end])) {
         kj_mistake_hint(x, m, "variables are declared with 'let' or 'var': let x: f32 = 1");
         if (p->before_prev == KJ_TK_NEWLINE || p->before_prev == KJ_TK_LBRACE)
@@ -519,7 +534,14 @@ void kj_behind_expression(const kj_mistake *x)
         const char *closer = kj_wants(x, ")") ? "')'" : "']'";
         m = kj_expected(x,
                         kj_wants(x, ",") ? kj_arena_printf(p->arena, "',' or %s", closer) : closer);
-        fix_list(x, m, closer[1]);
+        if (p->prev == KJ_TK_NAME && strcmp(kj_mistake_source(x->p, p->prev_span), "lambda") == 0)
+            kj_mistake_hint(x, m, kj_foreign_word("lambda", NULL));
+        else
+            fix_list(x, m, closer[1]);
+        if (kj_met(x, "string") && p->prev == KJ_TK_STRING) { /* "a" "b" */
+            kj_mistake_hint(x, m, "texts that stand beside each other are not joined: write one");
+            kj_fix(p->diag, m, (kj_span){p->prev_span.end - 1, x->at.begin + 1}, "%s", "");
+        }
     } else if (kj_wants(x, "end of line")) {
         m = behind_statement(x);
         if (!m)

@@ -20,13 +20,33 @@ static bool before_function(const kj_mistake *x, kj_span word)
 {
     const char *next = x->p->source->text + word.end;
     next += strspn(next, " ");
-    return strncmp(next, "fn ", 3) == 0;
+    return strncmp(next, "fn ", 3) == 0 || strncmp(next, "kernel ", 7) == 0;
+}
+
+/* static fn, private kernel: words of others that say who may call it. */
+static bool is_of_function(const kj_mistake *x, kj_span word)
+{
+    static const char *const all[] = {"static",  "extern",    "public", "private",
+                                      "export",  "protected", "unsafe", "async",
+                                      "virtual", "internal",  "final",  "global"};
+    const char *name = kj_mistake_source(x->p, word);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (strcmp(name, all[i]) == 0)
+            return before_function(x, word);
+    return false;
 }
 
 void kj_hint_keyword(const kj_mistake *x, kj_message *m, kj_span name, const char *const *words,
                      size_t n)
 {
     const char *word = kj_mistake_source(x->p, name);
+    if (words == item_words && is_of_function(x, name)) {
+        kj_mistake_hint(x, m, "all functions can be called everywhere: leave the word out");
+        fix_left_out(x, m, name);
+        return;
+    }
+    if (strcmp(word, "foreach") == 0)
+        kj_fix(x->p->diag, m, name, "for");
     if (strcmp(word, "pub") == 0 || strcmp(word, "inline") == 0 ||
         (strcmp(word, "device") == 0 && before_function(x, name)))
         fix_left_out(x, m, name);

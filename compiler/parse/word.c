@@ -75,6 +75,8 @@ static const struct word {
     {"do", "loops are written 'while condition { ... }'", true},
     {"loop", "loops are written 'while true { ... }'", false},
     {"until", "loops are written 'while condition { ... }'", false},
+    {"foreach", "loops are written 'for v in a { ... }'", false},
+    {"unless", "write 'if not (condition) { ... }'", false},
     {"assert", "assert is a function: assert(condition, \"message\")", false},
     {"print", "print is a function: print(x)", false},
     {"import", USES, false},

@@ -75,6 +75,17 @@ kj_operand kj_declared(kj_sema *s, const char *name, kj_span span, bool mutable,
     return v;
 }
 
+/* let x, y = grid(1) */
+static void hint_axes(kj_sema *s, kj_message *m, const kj_expr *init, int n)
+{
+    const kj_expr *callee = init->kind == KJ_E_CALL ? init->u.call.callee : NULL;
+    const kj_expr *arg = callee ? init->u.call.args : NULL;
+    bool grid = callee && callee->kind == KJ_E_NAME &&
+                (strcmp(callee->u.name, "grid") == 0 || strcmp(callee->u.name, "gridsize") == 0);
+    if (grid && arg && !arg->next && n <= 3)
+        kj_write(s->diag, m, init->span, "%s(%d)", callee->u.name, n);
+}
+
 static void declare_names(kj_sema *s, const kj_stmt *st, kj_operand v)
 {
     const kj_name *name = st->u.let.names;
@@ -88,8 +99,10 @@ static void declare_names(kj_sema *s, const kj_stmt *st, kj_operand v)
     for (const kj_name *each = name; each; each = each->next)
         n++;
     if (v.kind != KJ_V_ERROR && (v.kind != KJ_V_TUPLE || v.u.tuple.n != n)) {
-        kj_sema_error(s, st->u.let.init->span, KJ_RULE_TUPLE_ARITY,
-                      "%d names take a tuple of %d, not %s", n, n, kj_describe(s, &v));
+        kj_message *m =
+            kj_sema_error(s, st->u.let.init->span, KJ_RULE_TUPLE_ARITY,
+                          "%d names take a tuple of %d, not %s", n, n, kj_describe(s, &v));
+        hint_axes(s, m, st->u.let.init, n);
         v = kj_no_value(v.span);
     }
     for (int i = 0; name; name = name->next, i++) {

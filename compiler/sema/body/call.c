@@ -396,9 +396,16 @@ void kj_fn_check(kj_sema *s, const kj_symbol *fn, const kj_dtype *generics)
         kj_declare_value(s, p->name, p->span, KJ_ROLE_PARAM, v);
         s->scope = item->file->scope;
     }
-    if (item->attrs)
-        kj_sema_error(s, item->attrs->span, KJ_RULE_ATTRIBUTE,
-                      "attributes belong to kernels, not to functions");
+    if (item->attrs) {
+        kj_message *m = kj_sema_error(s, item->attrs->span, KJ_RULE_ATTRIBUTE,
+                                      "attributes belong to kernels, not to functions");
+        kj_hint(s->diag, m, "a function is compiled into the kernels that call it: leave it out");
+        const kj_attr *attr = item->attrs;
+        uint32_t end = attr->span.end;
+        end += (uint32_t)strspn(s->diag->source->text + end, " \t\r\n");
+        if (!attr->args)
+            kj_fix(s->diag, m, (kj_span){attr->span.begin - 1, end}, "%s", "");
+    }
     s->frame = NULL;
     int before = s->diag->errors;
     run_body(s, &in, fn->index, item->name_span);

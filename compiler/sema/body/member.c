@@ -266,6 +266,17 @@ static kj_operand value_field(kj_sema *s, const kj_expr *e, const kj_operand *v)
     return part ? kj_one_of(s, v, (int)(part - of->fields)) : kj_no_value(e->span);
 }
 
+static kj_operand no_members(kj_sema *s, const kj_expr *e, const kj_operand *v)
+{
+    kj_message *m = kj_sema_error(s, e->u.member.name_span, KJ_RULE_UNKNOWN_MEMBER,
+                                  "%s has no members", kj_describe(s, v));
+    if (!kj_hint_method(s, m, e) && v->kind == KJ_V_TUPLE)
+        kj_hint(s->diag, m, "its parts are %s[0], %s[1]",
+                kj_source_text(s, e->u.member.base->span, "s"),
+                kj_source_text(s, e->u.member.base->span, "s"));
+    return kj_no_value(e->span);
+}
+
 kj_operand kj_member_of(kj_sema *s, const kj_expr *e, kj_operand v)
 {
     if (v.kind == KJ_V_PLACE && !v.u.place.array->of)
@@ -279,11 +290,6 @@ kj_operand kj_member_of(kj_sema *s, const kj_expr *e, kj_operand v)
     case KJ_V_PLACE: return element_field(s, e, v);
     case KJ_V_SYMBOL: return symbol_member(s, e, v.u.symbol);
     case KJ_V_ERROR: return v;
-    default:
-        kj_hint_method(s,
-                       kj_sema_error(s, e->u.member.name_span, KJ_RULE_UNKNOWN_MEMBER,
-                                     "%s has no members", kj_describe(s, &v)),
-                       e);
-        return kj_no_value(e->span);
+    default: return no_members(s, e, &v);
     }
 }

@@ -9,16 +9,22 @@ static kj_texpr *word(kj_sema *s, const kj_operand *v, kj_builtin id, const char
         return kj_convert_untyped(s, v, KJ_U64);
     if (v->kind == KJ_V_SCALAR && kj_is_int(v->u.scalar.e->type))
         return kj_te_convert(s, v->u.scalar.e, KJ_U64, v->span);
-    if (v->kind != KJ_V_ERROR)
+    if (v->kind == KJ_V_ERROR)
+        return NULL;
+    kj_message *m =
         kj_sema_error(s, v->span, KJ_RULE_TYPE_MISMATCH, "the %s of '%s' is an integer, not %s",
                       what, kj_builtins[id].name, kj_describe(s, v));
+    if (kj_is_untyped(v) && id != KJ_BI_RANDOM_RANDINT) /* from 0.0 to 1.0 */
+        kj_hint(s->diag, m, "write %s(seed, i): number i of a seed%s", kj_builtins[id].name,
+                id == KJ_BI_RANDOM_UNIFORM ? ", from 0 to 1" : "");
     return NULL;
 }
 
 kj_operand kj_random_float(kj_sema *s, kj_builtin id, const kj_operand *v, kj_dtype type,
                            kj_span span)
 {
-    kj_texpr *args[2] = {word(s, &v[0], id, "seed"), word(s, &v[1], id, "counter")};
+    kj_texpr *args[2] = {word(s, &v[0], id, "seed"), NULL};
+    args[1] = args[0] ? word(s, &v[1], id, "counter") : NULL;
     return args[0] && args[1] ? kj_scalar(kj_te_call(s, id, args, 2, type, span))
                               : kj_no_value(span);
 }

@@ -2,7 +2,6 @@
 #ifndef KJ_SEMA_FILE_H
 #define KJ_SEMA_FILE_H
 
-#include "lang/run_kinds.h"
 #include "lang/signature.h"
 #include "sema/body/body.h"
 
@@ -28,16 +27,6 @@ kj_symbol *kj_sema_run_find(kj_sema *s, const char *name, kj_span span);
 void kj_sema_run_value(kj_sema *s, const kj_symbol *sym, const kj_expr *e); /* sym: or NULL */
 
 /* ---- run_known.c ---- */
-
-/* What is certain of a value before the run. */
-typedef struct kj_known {
-    kj_rkind kind; /* KJ_R_NONE: nothing is */
-    kj_dtype
-        type; /* of an array's elements, a number, a KJ_R_DTYPE; of a shape KJ_I64; KJ_VOID: not known */
-    int ndim;     /* axes; items of a tuple; -1: not known */
-    bool literal; /* an int that is `value` */
-    int64_t value;
-} kj_known;
 
 kj_known kj_run_known(kj_sema *s, const kj_expr *e);
 kj_known kj_known_of_type(const kj_type *t);

@@ -71,6 +71,19 @@ static kj_scope *run_scope(kj_sema *s)
     return scope;
 }
 
+/* shared.array(8, f32), local.array(8, f32) */
+static void hint_array(kj_sema *s, kj_message *m, const char *name)
+{
+    static const char array[] = ".array";
+    const char *behind = s->diag->source->text + m->span.end;
+    if (strcmp(name, "shared") != 0 && strcmp(name, "local") != 0)
+        return;
+    kj_hint(s->diag, m, "an array of the run block is zeros(8, f32), zeros((4, 8), f32)");
+    if (strncmp(behind, array, strlen(array)) == 0 && behind[strlen(array)] == '(')
+        kj_fix(s->diag, m, (kj_span){m->span.begin, m->span.end + (uint32_t)strlen(array)},
+               "zeros");
+}
+
 kj_symbol *kj_sema_run_find(kj_sema *s, const char *name, kj_span span)
 {
     kj_symbol *sym = kj_scope_find(s->scope, name);
@@ -83,8 +96,10 @@ kj_symbol *kj_sema_run_find(kj_sema *s, const char *name, kj_span span)
     }
     kj_message *m = kj_sema_error(s, span, KJ_RULE_UNDECLARED,
                                   "'%s' is for kernels and functions, not for the run block", name);
-    if (in_kernel->kind == KJ_SYM_BUILTIN && in_kernel->builtin == KJ_BI_DOT)
+    if (in_kernel->kind == KJ_SYM_BUILTIN && in_kernel->builtin == KJ_BI_DOT &&
+        !kj_hint_call(s, m, "a @ b"))
         kj_hint(s->diag, m, "write a @ b");
+    hint_array(s, m, name);
     return NULL;
 }
 

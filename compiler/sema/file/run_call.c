@@ -214,6 +214,9 @@ static const struct {
 } methods[] = {
     {"copy_from_host", "@.copy_to_device(h) copies h into it"},
     {"copy", "write copy(@)"},
+    {"clone", "write copy(@)"},
+    {"save", "save(path, @) writes it to a file"},
+    {"tofile", "save(path, @) writes it to a file"},
     {"flatten", "write copy(@.ravel())"},
     {"item", "write @[0]"},
     {"fill", "write @[:] = ..."},
@@ -279,8 +282,14 @@ static void unknown_member(kj_sema *s, const kj_expr *e)
     if (of->kind == KJ_E_MEMBER &&
         kj_dotted_meant(s->diag->source, of->u.member.name_span.begin - 1)) /* the n of a.eq.n */
         return;
-    kj_message *m = kj_sema_error(s, e->u.member.name_span, KJ_RULE_UNKNOWN_MEMBER,
-                                  "no value has a member '%s'", name);
+    bool others = of_scalars && (kj_is_field_name(name) || is_field(s, name, NULL));
+    kj_message *m =
+        kj_sema_error(s, e->u.member.name_span, KJ_RULE_UNKNOWN_MEMBER, "%s has%s member '%s'",
+                      !others         ? "no value"
+                      : base.ndim > 0 ? kj_array_type(s, base.type, base.ndim)
+                                      : kj_arena_printf(s->diag->arena, "an array of %s",
+                                                        kj_type_name(base.type)),
+                      others ? " no" : " a", name);
     if (kj_hint_dotted(s->diag, m, e->u.member.name_span.begin - 1))
         return;
     const char *text = s->diag->source->text;
@@ -355,7 +364,6 @@ static void hint_member(kj_sema *s, kj_message *m, const char *name)
         {"to_device", "write to_device(a)"},
         {"copy_to_host", "arrays come back where they are read"},
         {"assert_allclose", "write assert_close(a, b)"},
-        {"allclose", "write assert_close(a, b)"},
         {"dot", "write a @ b"},
         {"event_elapsed_time", "write elapsed(from, to)"},
         {"synchronize", "write synchronize()"},

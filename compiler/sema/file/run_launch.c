@@ -164,6 +164,33 @@ static int extents_of(kj_sema *s, const kj_expr *e, int64_t out[3])
     return n;
 }
 
+typedef struct array_walk {
+    kj_sema *s;
+    const kj_expr *found; /* the first name of an array; or NULL */
+} array_walk;
+
+static void find_array(void *ctx, const kj_expr *e)
+{
+    array_walk *w = ctx;
+    if (w->found || e->kind == KJ_E_MEMBER)
+        return;
+    if (e->kind == KJ_E_NAME && kj_run_known(w->s, e).kind == KJ_R_ARRAY)
+        w->found = e;
+    kj_each_part(e, find_array, w);
+}
+
+/* k[a // 32, 32], where the elements of a are meant. */
+static void hint_elements(kj_sema *s, kj_message *m, const kj_expr *e)
+{
+    array_walk w = {s, NULL};
+    find_array(&w, e);
+    if (!w.found)
+        return;
+    kj_hint(s->diag, m, "write len(%s), which is how many it has along its first axis",
+            w.found->u.name);
+    kj_fix(s->diag, m, w.found->span, "len(%s)", w.found->u.name);
+}
+
 static void check_kind(kj_sema *s, const kj_expr *e, const char *what)
 {
     for (const kj_expr *item = e->kind == KJ_E_TUPLE ? e->u.list.items : e; item;
@@ -175,6 +202,8 @@ static void check_kind(kj_sema *s, const kj_expr *e, const char *what)
         kj_message *m =
             kj_sema_error(s, item->span, KJ_RULE_LAUNCH,
                           "a %s is an int or a tuple of ints, not %s", what, kj_rkind_name(k.kind));
+        if (k.kind == KJ_R_ARRAY)
+            hint_elements(s, m, item);
         if (k.kind == KJ_R_FLOAT)
             kj_hint(s->diag, m, "// divides to an int, ceil_div(n, m) rounds up");
         return;

@@ -387,8 +387,47 @@ static bool hint_norm(kj_sema *s, kj_message *m, const char *name)
     return true;
 }
 
+/* a[1:end], a[end], m[0, end] of Julia and MATLAB. */
+static bool hint_end(kj_sema *s, kj_message *m, const char *name)
+{
+    const char *text = s->diag->source->text, *own = NULL;
+    uint32_t open = m->span.begin, close = m->span.end, before, behind;
+    int depth = 0, axis = 0;
+    if (strcmp(name, "end") != 0)
+        return false;
+    for (; open > 0 && text[open - 1] != '\n' && !(depth == 0 && text[open - 1] == '['); open--) {
+        depth += (strchr(")]", text[open - 1]) != NULL) - (strchr("([", text[open - 1]) != NULL);
+        axis += depth == 0 && text[open - 1] == ',';
+    }
+    uint32_t begin = open > 0 ? open - 1 : 0;
+    while (begin > 0 && (kj_is_word(text[begin - 1]) || text[begin - 1] == '.'))
+        begin--;
+    if (open == 0 || text[open - 1] != '[' || begin + 1 >= open)
+        return false;
+    for (depth = 0; text[close] && text[close] != '\n' && !(depth == 0 && text[close] == ']');
+         close++)
+        depth += (strchr("([", text[close]) != NULL) - (strchr(")]", text[close]) != NULL);
+    for (before = m->span.begin; text[before - 1] == ' ';)
+        before--;
+    for (behind = m->span.end; text[behind] == ' ';)
+        behind++;
+    const char *of = kj_arena_printf(s->diag->arena, "%.*s", (int)(open - 1 - begin), text + begin);
+    const char *last = kj_arena_printf(s->diag->arena, "%s.shape[%d] - 1", of, axis);
+    bool slice = text[before - 1] == ':', alone = strchr(",]", text[behind]) != NULL;
+    own = slice ? "" : s->in_run ? "-1" : last;
+    if (!alone || text[close] != ']')
+        kj_hint(s->diag, m, "the last index of that axis is %s", last);
+    else
+        kj_write(s->diag, m, (kj_span){begin, close + 1}, "%.*s%s%.*s",
+                 (int)(m->span.begin - begin), text + begin, own, (int)(close + 1 - m->span.end),
+                 text + m->span.end);
+    return true;
+}
+
 bool kj_hint_habit(kj_sema *s, kj_message *m, const char *name)
 {
+    if (hint_end(s, m, name))
+        return true;
     if (hint_norm(s, m, name) || hint_of_array(s, m, name))
         return true;
     if (hint_number(s, m, name) || hint_place(s, m, name) || hint_zeros(s, m, name))

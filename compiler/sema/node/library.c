@@ -39,12 +39,30 @@ static bool is_used(const kj_sema *s, const char *module)
     return used && used->kind == KJ_SYM_FILE;
 }
 
+/* sorted([3, 1]), sorted(l): what is known to be a list becomes an array. */
+static const char *of_list(kj_sema *s, const kj_message *m, const char *call)
+{
+    const char *text = s->diag->source->text, *given = text + m->span.end;
+    size_t word = 0;
+    if (!s->in_run || *given != '(' || !strstr(call, "(a)"))
+        return call;
+    bool list = given[1] == '[';
+    for (given++; kj_is_word(given[word]);)
+        word++;
+    const kj_symbol *sym = kj_scope_find(s->scope, kj_intern(s->arena, given, word));
+    list |= given[word] == ')' && sym && sym->known && sym->known->kind == KJ_R_LIST;
+    size_t front = (size_t)(strstr(call, "(a)") - call) + 1;
+    return list ? kj_arena_printf(s->arena, "%.*sarray(%s)%s", (int)front, call,
+                                  *given == '[' ? "[...]" : sym->name, call + front + 1)
+                : call;
+}
+
 bool kj_hint_library(kj_sema *s, kj_message *m, const char *name)
 {
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         if (strcmp(functions[i].theirs, name) != 0)
             continue;
-        const char *module = functions[i].module, *call = functions[i].call;
+        const char *module = functions[i].module, *call = of_list(s, m, functions[i].call);
         const char *also = strcmp(module, "sort") != 0 && strstr(call, "sort.") ? "sort" : NULL;
         const char *who = s->in_run || functions[i].kernels_too ? "write" : "a run block does it:";
         bool first = is_used(s, module), second = !also || is_used(s, also);
@@ -59,6 +77,35 @@ bool kj_hint_library(kj_sema *s, kj_message *m, const char *name)
         return true;
     }
     return false;
+}
+
+/* sort.sort(a), of a file that is used: what its own function is called. */
+bool kj_hint_module(kj_sema *s, kj_message *m, const kj_symbol *space, const char *name)
+{
+    const kj_item *use = space->item;
+    for (size_t i = 0; i < sizeof functions / sizeof *functions && use->library; i++) {
+        const char *module = functions[i].module, *call = functions[i].call;
+        size_t n = strlen(module) + 1;
+        if (strcmp(functions[i].theirs, name) != 0 || strcmp(use->path, module) != 0 ||
+            strncmp(call, module, n - 1) != 0 || strstr(call + n, "sort."))
+            continue;
+        size_t own = strcspn(call + n, "(");
+        kj_hint(s->diag, m, "write %s.%s", space->name, call + n);
+        if (strcmp(call + n + own, "(a)") == 0)
+            kj_fix(s->diag, m, m->span, "%.*s", (int)own, call + n);
+        return true;
+    }
+    return false;
+}
+
+bool kj_is_internal(const kj_sema *s, const kj_item *use, const kj_item *item)
+{
+    if (!use->library)
+        return false;
+    const char *behind =
+        strstr(s->diag->source->text + use->used->begin, "\n# ---- How it is done");
+    size_t end = behind ? (size_t)(behind - s->diag->source->text) : SIZE_MAX;
+    return (item->kind != KJ_I_FN && item->kind != KJ_I_RUN_FN) || item->span.begin > end;
 }
 
 bool kj_is_new_axis(const kj_expr *e)

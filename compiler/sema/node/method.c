@@ -79,6 +79,37 @@ static bool hint_function(kj_sema *s, kj_message *m, const kj_expr *e)
     return false;
 }
 
+/* a.clip(0, 2) is clamp(a, 0, 2), x.atan2(y) atan2(x, y): of functions of several numbers. */
+static bool hint_function_of_several(kj_sema *s, kj_message *m, const kj_expr *e)
+{
+    const char *name = strcmp(e->u.member.name, "clip") == 0      ? "clamp"
+                       : strcmp(e->u.member.name, "mul_add") == 0 ? "fma"
+                                                                  : e->u.member.name;
+    const kj_source *source = s->diag->source;
+    uint32_t at = e->span.end;
+    int given = 0;
+    if (source->text[at] != '(')
+        return false;
+    do {
+        at = argument_end(source, at + 1);
+        given++;
+    } while (at < source->size && source->text[at] == ',');
+    if (at >= source->size || kj_axis_given(s, e->span.end + 1))
+        return false;
+    for (int id = 0; id < KJ_NBUILTINS; id++) {
+        const kj_builtin_info *b = &kj_builtins[id];
+        bool numbers = strcmp(b->group, "arithmetic") == 0 || strcmp(b->group, "math") == 0;
+        if (strcmp(b->name, name) != 0 || !numbers || given < 1 ||
+            kj_builtin_arity((kj_builtin)id) != given + 1)
+            continue;
+        const char *arguments = kj_source_text(s, (kj_span){e->span.end + 1, at}, "...");
+        kj_write(s->diag, m, (kj_span){e->span.begin, at + 1}, "%s(%s, %s)", name,
+                 kj_source_text(s, e->u.member.base->span, "..."), arguments);
+        return true;
+    }
+    return false;
+}
+
 const char *kj_hint_of(kj_sema *s, const char *hint, const kj_expr *e)
 {
     const char *own = kj_operand_text(s, e->span, "..."), *text = "";
@@ -122,14 +153,12 @@ bool kj_hint_method(kj_sema *s, kj_message *m, const kj_expr *e)
         {"append",
          "an array keeps its size; let i = atomic.add(count, 0, 1) gives each thread a place in it",
          false},
-        {"std",
-         "a deviation is made of sums: a run block does it, sqrt(((@ - @.mean()) ** 2).mean())",
-         false},
-        {"var", "a variance is made of sums: a run block does it, ((@ - @.mean()) ** 2).mean()",
-         false},
+        {"std", "write sqrt(((@ - @.mean()) ** 2).mean())", false},
+        {"var", "write ((@ - @.mean()) ** 2).mean()", false},
         {"transpose", "write @.T", false},
         {"fill", "write @[:] = ...", false},
         {"copy", "elements are copied by a loop, or all of a view, b[:] = @", false},
+        {"clone", "elements are copied by a loop, or all of a view, b[:] = @", false},
         {"iter", "a loop runs over all elements: for v in @ { ... }", true},
         {"iter", "a loop runs over all elements: for v in @ { ... }", false},
         {"tolist", "a loop runs over all elements: for v in @ { ... }", true},
@@ -165,10 +194,15 @@ bool kj_hint_method(kj_sema *s, kj_message *m, const kj_expr *e)
         }
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(others[i].name, name) == 0 && others[i].run_only == s->in_run) {
-            kj_hint(s->diag, m, "%s", kj_hint_of(s, others[i].hint, e->u.member.base));
+            const char *hint = kj_hint_of(s, others[i].hint, e->u.member.base);
+            uint32_t end = empty_call_end(source, e->span.end);
+            kj_hint(s->diag, m, "%s", hint);
+            if (strstr(hint, ".mean()") && end > e->span.end)
+                kj_fix(s->diag, m, (kj_span){e->span.begin, end}, "%s", hint + strlen("write "));
             return true;
         }
-    return hint_pow(s, m, e) || hint_astype(s, m, e) || hint_function(s, m, e);
+    return hint_pow(s, m, e) || hint_astype(s, m, e) || hint_function(s, m, e) ||
+           hint_function_of_several(s, m, e);
 }
 
 bool kj_hint_part(kj_sema *s, kj_message *m, const kj_aggregate *of, const kj_expr *e)
@@ -254,9 +288,15 @@ bool kj_hint_axis(kj_sema *s, kj_message *m, const kj_expr *e)
     return true;
 }
 
-/* x ^ 2 of floats is meant as a power. */
+/* x ^ 2 of floats is meant as a power; x & 1 asks for an integer. */
 void kj_hint_power(kj_sema *s, kj_message *m, kj_op op, kj_span a, kj_span b)
 {
+    if (op != KJ_OP_XOR) {
+        const char *first = kj_source_text(s, a, "...");
+        kj_hint(s->diag, m, "integers have bits: i32(%s) cuts the fraction off",
+                first[strspn(first, "0123456789")] == '\0' ? kj_source_text(s, b, "...") : first);
+        return;
+    }
     kj_span sign = op == KJ_OP_XOR ? kj_between(s, a, b, "^") : (kj_span){1, 0};
     if (sign.end <= sign.begin)
         return;

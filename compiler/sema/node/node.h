@@ -11,6 +11,7 @@
 #ifndef KJ_SEMA_NODE_H
 #define KJ_SEMA_NODE_H
 
+#include "lang/run_kinds.h"
 #include "lang/signature.h"
 #include "sema/program.h"
 #include "tast/tast.h"
@@ -93,15 +94,25 @@ typedef enum kj_role {
 
 typedef enum kj_progress { KJ_UNRESOLVED, KJ_RESOLVING, KJ_RESOLVED } kj_progress;
 
+/* What is certain of a value of the run block before it runs. */
+typedef struct kj_known {
+    kj_rkind kind; /* KJ_R_NONE: nothing is */
+    kj_dtype
+        type; /* of an array's elements, a number, a KJ_R_DTYPE; of a shape KJ_I64; KJ_VOID: not known */
+    int ndim;     /* axes; items of a tuple; -1: not known */
+    bool literal; /* an int that is `value` */
+    int64_t value;
+} kj_known;
+
 struct kj_symbol {
     const char *name; /* interned */
     kj_span span;
     kj_symbol_kind kind;
     kj_role role;
-    kj_operand value;             /* VALUE, CONST */
-    kj_dtype type;                /* TYPE */
-    kj_builtin builtin;           /* BUILTIN */
-    const struct kj_known *known; /* of a VALUE of run blocks: what is certain of it; or NULL */
+    kj_operand value;      /* VALUE, CONST */
+    kj_dtype type;         /* TYPE */
+    kj_builtin builtin;    /* BUILTIN */
+    const kj_known *known; /* of a VALUE of run blocks: what is certain of it; or NULL */
     const kj_item
         *item; /* CONST, FN, KERNEL, RUN_FN, FILE; TYPE: a record's or alias's, else NULL */
     void (*resolve)(kj_sema *s, kj_symbol *sym); /* lays a record out; or NULL */
@@ -332,6 +343,9 @@ bool kj_is_type_elsewhere(const char *name);
 bool kj_is_new_axis(const kj_expr *e);
 /* Hints at the function of std/ for what NumPy calls so (library.c); false: there is none. */
 bool kj_hint_library(kj_sema *s, kj_message *m, const char *name);
+bool kj_hint_module(kj_sema *s, kj_message *m, const kj_symbol *space, const char *name);
+/* Has the library's file the item for itself? Only what `kjit doc` knows is told of. */
+bool kj_is_internal(const kj_sema *s, const kj_item *use, const kj_item *item);
 /* Of a member that is not there, `e`: x.sqrt() is sqrt(x), a.length a.size (method.c). */
 bool kj_hint_method(kj_sema *s, kj_message *m, const kj_expr *e);
 /* The same of the fields of complex numbers and vectors: z.conjugate(), v.xy. */

@@ -268,7 +268,8 @@ static const char *offer_names(kj_sema *s, const kj_symbol *space, kj_near *near
         if (of->enumerates && item->of != of)
             break;
         const char *own = of->enumerates ? item->member : item->name;
-        if (!own || item->kind == KJ_I_USE || (item->of && !of->enumerates))
+        if (!own || item->kind == KJ_I_USE || (item->of && !of->enumerates) ||
+            (!of->enumerates && kj_is_internal(s, of, item)))
             continue;
         kj_near_offer(near, own);
         if ((*n)++ < 8)
@@ -287,6 +288,8 @@ static void undeclared_in(kj_sema *s, const kj_symbol *space, const char *name, 
     kj_message *m =
         kj_sema_error(s, span, KJ_RULE_UNDECLARED, "'%s' has no '%s'", space->name, name);
     const char *list = kj_is_shown(s->diag, m) ? offer_names(s, space, &near, &n) : "";
+    if (!space->item->enumerates && kj_hint_module(s, m, space, name))
+        return;
     if (near.best)
         kj_hint(s->diag, m, "did you mean '%s.%s'?", space->name, near.best);
     else if (n > 0)

@@ -22,6 +22,31 @@ const char *kj_builtin_words(kj_sema *s, kj_builtin id)
     return kj_arena_printf(s->diag->arena, "%s): %s", text, kj_builtins[id].doc);
 }
 
+/* round(x, 2) and enumerate(a, 1) of Python. */
+static bool hint_second(kj_sema *s, kj_message *m, const kj_expr *call, const char *name)
+{
+    const kj_expr *of = call->u.call.args, *second = of ? of->next : NULL;
+    if (!second || second->next || of->keyword)
+        return false;
+    const char *text = kj_source_text(s, of->span, "...");
+    if (strcmp(name, "enumerate") == 0) {
+        kj_hint(s->diag, m, "it counts from 0: write enumerate(%s), and i + %s where i is used",
+                text, kj_source_text(s, second->span, "..."));
+        return true;
+    }
+    if (strcmp(name, "round") != 0 || second->kind != KJ_E_INT || second->keyword ||
+        second->u.integer < 1 || second->u.integer > 6)
+        return false;
+    int factor = 1;
+    for (uint64_t i = 0; i < second->u.integer; i++)
+        factor *= 10;
+    kj_write(s->diag, m, call->span,
+             kj_stands_alone(s->diag->source, call->span) ? "round(%s * %d) / %d"
+                                                          : "(round(%s * %d) / %d)",
+             kj_operand_text(s, of->span, "..."), factor, factor);
+    return true;
+}
+
 kj_operand kj_arity_error(kj_sema *s, const kj_expr *call, const char *name, const char *sig,
                           int least, int most)
 {
@@ -35,6 +60,7 @@ kj_operand kj_arity_error(kj_sema *s, const kj_expr *call, const char *name, con
     kj_message *m =
         kj_sema_error(s, call->span, KJ_RULE_ARGUMENT_COUNT, "'%s' takes %s argument%s, not %d",
                       name, wanted, least == 1 && most == 1 ? "" : "s", n);
-    kj_hint(s->diag, m, "%s%s", name, sig);
+    if (!hint_second(s, m, call, name))
+        kj_hint(s->diag, m, "%s%s", name, sig);
     return kj_no_value(call->span);
 }

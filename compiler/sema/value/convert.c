@@ -175,6 +175,8 @@ kj_texpr *kj_coerce(kj_sema *s, kj_operand v, kj_dtype to, const char *what)
         if (root)
             kj_hint(s->diag, m, "an element of '%s' has %d %s", root->name, root->ndim,
                     root->ndim == 1 ? "index" : "indices");
+        if (v.kind == KJ_V_TUPLE && !v.u.tuple.of)
+            kj_hint(s->diag, m, "a part of it is %s[0]", kj_source_text(s, v.span, "..."));
         if (kj_is_complex(&v))
             kj_hint(s->diag, m, "write abs(%s), or its .real or .imag",
                     kj_source_text(s, v.span, "..."));
@@ -246,12 +248,21 @@ kj_operand kj_settle(kj_sema *s, kj_operand v)
 }
 
 /* `while 1` */
-static void hint_truth(kj_sema *s, kj_message *m, const kj_operand *v)
+static void hint_truth(kj_sema *s, kj_message *m, const kj_operand *v, const char *what)
 {
-    if (v->kind == KJ_V_LITERAL && !kj_is_float(v->u.literal.type) && v->u.literal.u <= 1)
+    bool number = v->kind == KJ_V_LITERAL && !kj_is_float(v->u.literal.type);
+    const char *sign = strstr(what, "'and'") ? "&" : strstr(what, "'or'") ? "|" : NULL;
+    if (number && v->u.literal.u <= 1)
         kj_write(s->diag, m, v->span, "%s", v->u.literal.u ? "true" : "false");
+    else if (number && sign)
+        kj_hint(s->diag, m,
+                "write true, which all numbers but 0 are elsewhere; bits are joined by '%s'", sign);
+    else if (v->kind == KJ_V_LITERAL)
+        kj_hint(s->diag, m, "write true, which all numbers but 0 are elsewhere");
     else
         kj_hint(s->diag, m, "write true or false");
+    if (v->kind == KJ_V_LITERAL && !m->fix)
+        kj_fix(s->diag, m, v->span, "true");
 }
 
 kj_texpr *kj_condition(kj_sema *s, kj_operand v, const char *what)
@@ -263,7 +274,7 @@ kj_texpr *kj_condition(kj_sema *s, kj_operand v, const char *what)
     kj_message *m =
         kj_sema_error(s, v.span, KJ_RULE_NOT_BOOL, "%s is bool, not %s", what, kj_describe(s, &v));
     if (kj_is_untyped(&v))
-        hint_truth(s, m, &v);
+        hint_truth(s, m, &v, what);
     else if (v.kind == KJ_V_SCALAR || kj_is_complex(&v))
         kj_write(s->diag, m, v.span, "%s != 0", kj_operand_text(s, v.span, "..."));
     else if (v.kind == KJ_V_TUPLE && !v.u.tuple.of && kj_type_of(v.u.tuple.items) == KJ_BOOL)
