@@ -413,8 +413,15 @@ static kj_operand view_call(kj_sema *s, const kj_expr *e)
     if (kj_is_untyped(&v)) {
         kj_message *m =
             kj_sema_error(s, v.span, KJ_RULE_TYPE_MISMATCH, "a literal has no bits of its own");
-        kj_hint(s->diag, m, "give it a type: f32(%s).view(%s)", kj_source_text(s, v.span, "1.5"),
-                kj_sema_type_name(s, to));
+        kj_dtype own = kj_untyped_type(&v);
+        const char *text = kj_source_text(s, v.span, kj_is_float(own) ? "1.5" : "1");
+        int bits = kj_types[to].bits;
+        if (is_plain(to) && !(kj_is_float(own) && bits < 16))
+            kj_hint(s->diag, m, "give it a type: %c%d(%s).view(%s)",
+                    kj_is_float(own) ? 'f'
+                    : *text == '-'   ? 'i'
+                                     : 'u',
+                    bits, text, kj_sema_type_name(s, to));
         return kj_no_value(e->span);
     }
     if (v.kind == KJ_V_TUPLE)

@@ -47,18 +47,38 @@ static bool is_literal(const kj_source *s, kj_span text)
     return len <= DIGITS && strspn(s->text + text.begin, "0123456789") >= len;
 }
 
+/* `&0`, `#0`: the place of an argument. */
+static bool is_place(const char *at)
+{
+    return (*at == '&' || *at == '#') && kj_is_digit(at[1]);
+}
+
+/* Does nothing bind what stands there but the brackets and commas of a call? */
+static bool stands_by_itself(const char *words, const char *at)
+{
+    bool begins = at > words && (at[-1] == '(' || (at[-1] == ' ' && at[-2] == ','));
+    return begins && strchr("),", at[2]);
+}
+
+/* What is said behind the code. */
+static const char *said_behind(const char *words)
+{
+    const char *said = strstr(words, ": ");
+    return said ? said : words + strlen(words);
+}
+
 /* Is there an argument that is converted, or has the type, and is no literal? */
 static bool has_type(const kj_source *s, const kj_cuda_call *call, const kj_span *text)
 {
     for (const char *at = call->words; *at; at++)
-        if (*at == '&' && !is_literal(s, text[at[1] - '0']))
+        if (*at == '&' && is_place(at) && !is_literal(s, text[at[1] - '0']))
             return true;
     return false;
 }
 
-/* One argument, converted if it has another type; literal: one may stand as it is; member: one of it is read. */
-static const char *argument(kj_sema *s, const kj_cuda_call *call, bool converts, kj_span text,
-                            const kj_operand *v, bool literal, bool member)
+/* One argument, converted if it has another type; literal: one may stand as it is. */
+static const char *argument(kj_sema *s, const kj_cuda_call *call, const char *at, kj_span text,
+                            const kj_operand *v, bool literal)
 {
     const char *own = kj_arena_printf(s->diag->arena, "%.*s", (int)(text.end - text.begin),
                                       s->diag->source->text + text.begin);
@@ -66,14 +86,15 @@ static const char *argument(kj_sema *s, const kj_cuda_call *call, bool converts,
     bool known = v->kind != KJ_V_ERROR && !kj_is_untyped(v);
     const char *has = known ? kj_type_name(kj_type_of(v)) : "";
     bool half = strcmp(type, "f16") == 0 && strcmp(has, "bf16") == 0;
-    if (converts && !half && strcmp(has, type) != 0 &&
+    if (*at == '&' && !half && strcmp(has, type) != 0 &&
         !(literal && is_literal(s->diag->source, text)))
         return kj_arena_printf(s->diag->arena, "%s(%s)", type, own);
     bool plain = true;
-    for (const char *at = own; *at; at++)
-        plain &= kj_is_word(*at) || strchr(".[]", *at);
-    bool bare = !kj_is_word(*call->words) || !strchr(call->words, '(');
-    return plain || !(bare || member) ? own : kj_arena_printf(s->diag->arena, "(%s)", own);
+    for (const char *c = own; *c; c++)
+        plain &= kj_is_word(*c) || strchr(".[]", *c);
+    return plain || stands_by_itself(call->words, at)
+               ? own
+               : kj_arena_printf(s->diag->arena, "(%s)", own);
 }
 
 /* `words` with the arguments in it. */
@@ -82,16 +103,17 @@ static const char *filled(kj_sema *s, const kj_cuda_call *call, const kj_span *t
 {
     const char *out = "", *from = call->words;
     bool literal = has_type(s->diag->source, call, text);
-    for (const char *at = from; *at; at++) {
-        if (*at != '&' && *at != '#')
+    const char *end = said_behind(from);
+    for (const char *at = from; at < end; at++) {
+        if (!is_place(at))
             continue;
         int i = at[1] - '0';
         out = kj_arena_printf(s->diag->arena, "%s%.*s%s", out, (int)(at - from), from,
-                              argument(s, call, *at == '&', text[i], &v[i], literal, at[2] == '.'));
+                              argument(s, call, at, text[i], &v[i], literal));
         from = at + 2;
         at++;
     }
-    return kj_arena_printf(s->diag->arena, "%s%s", out, from);
+    return kj_arena_printf(s->diag->arena, "%s%.*s", out, (int)(end - from), from);
 }
 
 static const kj_cuda_call *called(kj_sema *s, const kj_expr *e, kj_span *text)
@@ -119,15 +141,18 @@ void kj_hint_call_of_cuda(kj_sema *s, kj_message *m, const kj_expr *e, const kj_
 {
     kj_span text[KJ_MOST_OF_CUDA];
     const kj_cuda_call *call = called(s, e, text);
-    bool typed = v->kind != KJ_V_ERROR && !kj_is_untyped(v);
-    call = kj_cuda_call_named(call->name, typed && kj_is_float(kj_type_of(v)));
+    kj_dtype type = v->kind == KJ_V_ERROR ? KJ_VOID
+                    : kj_is_untyped(v)    ? kj_untyped_type(v)
+                                          : kj_type_of(v);
+    call = kj_cuda_call_named(call->name, kj_is_float(type));
     const char *own = filled(s, call, text, v);
-    if (!(kj_is_word(*call->words) && strchr(call->words, '(')) &&
-        !kj_stands_alone(s->diag->source, e->span))
+    bool one = kj_is_word(*call->words) ? strchr(call->words, '(') != NULL : call->words[2] == '.';
+    if (!one && !kj_stands_alone(s->diag->source, e->span))
         own = kj_arena_printf(s->diag->arena, "(%s)", own);
+    const char *said = said_behind(call->words);
     if (strlen(own) < 80 && !strchr(own, '\n'))
-        kj_hint(s->diag, m, "write %s", own);
+        kj_hint(s->diag, m, "write %s%s", own, said);
     else
-        kj_hint(s->diag, m, "write %.*s(...)", (int)strcspn(own, "("), own);
+        kj_hint(s->diag, m, "write %.*s(...)%s", (int)strcspn(own, "("), own, said);
     kj_fix(s->diag, m, e->span, "%s", own);
 }

@@ -93,12 +93,36 @@ static bool hint_vector(kj_sema *s, kj_message *m, const char *name)
     return true;
 }
 
+/* __umulhi(a, b) in a run block: each argument converted, of functions that take several types as it stands. */
+static bool hint_call_of_run(kj_sema *s, kj_message *m, const kj_cuda_call *call)
+{
+    const kj_cuda_call *of_floats = kj_cuda_call_named(call->name, true);
+    bool one = of_floats == call;
+    const char *words = "", *end = strstr(call->words, ": ");
+    if (strncmp(call->words, "&0.view(", strlen("&0.view(")) == 0) /* arrays have one */
+        return kj_hint_call(s, m,
+                            kj_arena_printf(s->diag->arena, "array([a], %s)%s[0]", of_floats->type,
+                                            call->words + strlen("&0")));
+    for (const char *at = call->words; *at && at != end; at++) {
+        bool argument = (*at == '&' || *at == '#') && kj_is_digit(at[1]);
+        char letter = (char)(argument ? 'a' + at[1] - '0' : *at);
+        if (argument && one && *at == '&')
+            words = kj_arena_printf(s->diag->arena, "%s%s(%c)", words, call->type, letter);
+        else
+            words = kj_arena_printf(s->diag->arena, "%s%c", words, letter);
+        at += argument;
+    }
+    return kj_hint_call(s, m, words);
+}
+
 /* __umulhi(a, b), whose arguments have no types that are known */
 static bool hint_call(kj_sema *s, kj_message *m, const char *name)
 {
     const kj_cuda_call *call = kj_cuda_call_named(name, false);
     if (!call)
         return false;
+    if (s->in_run && hint_call_of_run(s, m, call))
+        return true;
     const char *words = "";
     for (const char *at = call->words; *at; at++) {
         bool argument = (*at == '&' || *at == '#') && kj_is_digit(at[1]);
