@@ -111,8 +111,30 @@ static bool is_counted_down(const kj_tstmt *loop, const kj_texpr *test)
     return s && !c.lasts;
 }
 
+static bool is_other(void *ctx, const kj_tstmt *s, const kj_texpr *e)
+{
+    return e || s != ctx;
+}
+
+/* Each loop that waits and is in none that has been noted. One that counts takes no lock, as it ends by itself, but those
+ * in it may. */
+static bool note_loop(void *ctx, const kj_tstmt *s, const kj_texpr *e)
+{
+    waited *w = ctx;
+    const parting *p = w->in;
+    if (e || s->kind != KJ_TS_WHILE || kj_find_spin(p->arena, p->kernel, s, s->next) != s ||
+        is_counted_down(s, s->u.while_.test) ||
+        (w->loop && !kj_walk(w->loop, w->loop->next, is_other, (void *)(uintptr_t)s)))
+        return true;
+    w->swaps = false;
+    w->loop = s;
+    kj_walk(s, s->next, finds_swap, w);
+    kj_walk(s, s->next, note_waited, w);
+    return true;
+}
+
 /* Is a lock that was taken in [run, s) given back only from s on? What changes its array first there is no loop that
- * waits for it anew. One that counts takes none: it ends by itself. */
+ * waits for it anew. */
 static bool holds_lock(const parting *p, const kj_tstmt *run, const kj_tstmt *s)
 {
     size_t n = (size_t)p->kernel->nroots + 1;
@@ -126,13 +148,8 @@ static bool holds_lock(const parting *p, const kj_tstmt *run, const kj_tstmt *s)
             return !loop;
         if (changes)
             memset(w.root, 0, n * sizeof *w.root);
-        if (!behind && loop && loop->kind == KJ_TS_WHILE &&
-            !is_counted_down(loop, loop->u.while_.test)) {
-            w.swaps = false;
-            w.loop = loop;
-            kj_walk(loop, loop->next, finds_swap, &w);
-            kj_walk(loop, loop->next, note_waited, &w);
-        }
+        if (!behind && loop)
+            kj_walk(t, t->next, note_loop, &w);
     }
     return false;
 }

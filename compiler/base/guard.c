@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unwind.h>
 
 enum {
@@ -67,6 +68,76 @@ __attribute__((used, visibility("hidden"))) _Unwind_Reason_Code kj_guard_persona
 
 #endif
 
+/* ---- Forks ---- */
+
+/* A child has one thread, and each lock that others held at the fork is held for ever: LLVM's among them, which nobody else
+ * can set free. So a fork waits until no other thread runs a step, and steps wait for it: so long at most, as a step may ask
+ * the host for sources, which may wait for who forks. */
+enum { LONGEST = 10 /* seconds */ };
+
+static struct {
+    pthread_once_t once;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int running; /* steps, each once, however deep */
+    bool forking;
+} steps = {.once = PTHREAD_ONCE_INIT,
+           .lock = PTHREAD_MUTEX_INITIALIZER,
+           .changed = PTHREAD_COND_INITIALIZER};
+
+static _Thread_local int own; /* of those this thread runs, or waits for */
+
+static void before_fork(void)
+{
+    struct timespec until;
+    int waited = 0;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += LONGEST;
+    pthread_mutex_lock(&steps.lock);
+    steps.forking = true;
+    while (steps.running > own && waited == 0)
+        waited = pthread_cond_timedwait(&steps.changed, &steps.lock, &until);
+}
+
+static void after_fork(void)
+{
+    steps.forking = false;
+    pthread_cond_broadcast(&steps.changed);
+    pthread_mutex_unlock(&steps.lock);
+}
+
+static void begin_child(void)
+{
+    steps.running = own;
+    pthread_cond_init(&steps.changed, NULL); /* who waited for it is not there */
+    after_fork();
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(before_fork, after_fork, begin_child);
+}
+
+static void begin_step(void)
+{
+    pthread_once(&steps.once, watch_forks);
+    pthread_mutex_lock(&steps.lock);
+    while (steps.forking && own == 0)
+        pthread_cond_wait(&steps.changed, &steps.lock);
+    steps.running++;
+    pthread_mutex_unlock(&steps.lock);
+    own++;
+}
+
+static void end_step(void)
+{
+    pthread_mutex_lock(&steps.lock);
+    steps.running--;
+    pthread_cond_broadcast(&steps.changed);
+    pthread_mutex_unlock(&steps.lock);
+    own--;
+}
+
 /* ---- Steps ---- */
 
 __attribute__((noinline)) kj_outcome kj_guarded(kj_arena *arena, kj_step *step, void *data,
@@ -75,6 +146,8 @@ __attribute__((noinline)) kj_outcome kj_guarded(kj_arena *arena, kj_step *step, 
     guard g = {.outer = innermost, .outcome = KJ_NO_ROOM};
     jmp_buf *outer = arena->fail;
     KJ_TAKES_EXCEPTIONS();
+    if (!g.outer)
+        begin_step();
     innermost = &g;
     arena->fail = &g.out;
     if (setjmp(g.out) == 0) {
@@ -82,6 +155,8 @@ __attribute__((noinline)) kj_outcome kj_guarded(kj_arena *arena, kj_step *step, 
         g.outcome = KJ_DONE;
     }
     innermost = g.outer;
+    if (!g.outer)
+        end_step();
     arena->fail = outer;
     if (complaint)
         *complaint = g.complaint;
@@ -233,7 +308,10 @@ kj_outcome kj_guarded_apart(kj_arena *arena, kj_step *step, void *data, kj_compl
     guarded g = {.arena = arena, .step = step, .data = data, .complaint = complaint};
     if (complaint)
         *complaint = (kj_complaint){0};
-    return run_apart(STACK, run_guarded, &g) ? g.outcome : KJ_NO_ROOM;
+    own++;
+    bool ran = run_apart(STACK, run_guarded, &g);
+    own--;
+    return ran ? g.outcome : KJ_NO_ROOM;
 }
 
 bool kj_has_room(void)

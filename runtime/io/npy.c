@@ -427,6 +427,11 @@ static kjit_status write_elements(kjit_context *ctx, kj_out_file *file, const kj
 kjit_status kj_npy_write(kjit_context *ctx, kj_out_file *file, const kjit_array *a)
 {
     kj_text head = {0};
+    if (a->ndim + kj_is_vectors(a) > KJIT_MAX_NDIM)
+        return kj_fail(ctx, KJIT_SHAPE,
+                       "cannot save %s with %d axes: with the vectors' own the file has %d, and at "
+                       "most %d are loaded",
+                       kj_dtype_name(ctx, a->dtype), a->ndim, a->ndim + 1, KJIT_MAX_NDIM);
     write_header(&head, a);
     kjit_status status =
         head.failed ? kj_no_memory(ctx) : kj_file_write(ctx, file, head.data, head.size);

@@ -62,10 +62,13 @@ bool kj_run_digest(kj_run *r)
         kj_text_printf(&t, "%s %s %s %016" PRIx64 "\n", r->names[i].name,
                        kj_dtype_name(r->ctx, a->dtype), kj_shape_text(a->ndim, a->shape, shape),
                        digest(a));
-        if (!t.failed)
+        bool failed = t.failed;
+        if (!failed)
             r->options->write(r->options->user, t.data, t.size);
         kj_run_drop(&host);
         kj_text_free(&t);
+        if (failed)
+            return kj_run_no_memory(r, kj_run_nowhere);
     }
     return true;
 }

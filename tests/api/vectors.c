@@ -175,12 +175,22 @@ static void test_files(void **state)
     }
 }
 
+/* With the vectors' axis there would be one more than a file that is loaded may have. */
+static void test_files_of_many_axes(void **state)
+{
+    (void)state;
+    kjit_array *a = create(KJIT_F32X2, 6, SHAPE(1, 1, 1, 1, 1, 2), 'C');
+    FAILS(kjit_array_save(a, path_of("many.npy")), KJIT_SHAPE,
+          "cannot save f32x2 with 6 axes: with the vectors' own the file has 7, and at most 6");
+    kjit_array_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_types),  cmocka_unit_test(test_views_refused),
         cmocka_unit_test(test_fields), cmocka_unit_test(test_launch),
-        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_files),  cmocka_unit_test(test_files_of_many_axes),
     };
     int failed = cmocka_run_group_tests(tests, make_context, drop_context);
     drop_folder();

@@ -12,12 +12,12 @@ import tempfile
 NAMES, SECONDS, MIB = 40, 10, 400
 
 KINDS = {
-    "i32": ("a[i]", ["{x} + {x}", "{x} - {x}", "{x} * {x}", "{x} // {x}", "{x} % {x}", "{x} & {x}", "{x} | {x}", "{x} ^ {x}",
+    "i32": ("i + n", ["{x} + {x}", "{x} - {x}", "{x} * {x}", "{x} // {x}", "{x} % {x}", "{x} & {x}", "{x} | {x}", "{x} ^ {x}",
                      "{x} << {x}", "{x} >> {x}", "min({x}, {x})", "max({x}, {x})", "abs({x} - {x})", "clamp({x}, {x}, {x})",
                      "{x} if n > {k} else {x}", "{x} if {x} > {k} else {x}", "ceil_div({x}, {x})", "i32(i64({x}) + {x})",
                      "{x} + 1 - {x}", "mulhi({x}, {x})", "twice({x}, {x})"]),
     "u8": ("u8(a[i])", ["{x} + {x}", "{x} * {x}", "{x} >> {x}", "-{x} | {x}", "max({x}, {x})", "u8({x} + {x})"]),
-    "bool": ("a[i] > 3", ["{x} and {x}", "{x} or {x}", "not ({x} or not {x})", "{x} & {x}", "{x} | {x}", "{x} == {x}",
+    "bool": ("i < n", ["{x} and {x}", "{x} or {x}", "not ({x} or not {x})", "{x} & {x}", "{x} | {x}", "{x} == {x}",
                           "{x} if {x} else {x}"]),
     "f32": ("f32(a[i])", ["{x} + {x}", "{x} * {x}", "{x} / {x}", "fma({x}, {x}, {x})", "max({x}, {x})", "pow({x}, {x})",
                           "{x} if n > {k} else {x}", "{x} * {x} + {x}"]),

@@ -6,6 +6,9 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/guard.h"
 #include "compile.h"
@@ -194,10 +197,61 @@ static void apart_is_another_thread(void **state)
     assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
+/* A step that takes its time. */
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool begun, ended;
+} slow = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static void takes_time(void *data)
+{
+    (void)data;
+    pthread_mutex_lock(&slow.lock);
+    slow.begun = true;
+    pthread_cond_broadcast(&slow.changed);
+    pthread_mutex_unlock(&slow.lock);
+    nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
+    slow.ended = true;
+}
+
+static void *runs_slowly(void *data)
+{
+    kj_arena arena;
+    kj_arena_init(&arena, NULL);
+    kj_guarded_apart(&arena, takes_time, NULL, NULL);
+    kj_arena_free(&arena);
+    return data;
+}
+
+static void a_fork_waits_for_steps(void **state)
+{
+    pthread_t thread;
+    kj_arena arena;
+    int done = 0, status = -1;
+    (void)state;
+    assert_true(kj_thread_start(&thread, 128 << 10, runs_slowly, NULL));
+    pthread_mutex_lock(&slow.lock);
+    while (!slow.begun)
+        pthread_cond_wait(&slow.changed, &slow.lock);
+    pthread_mutex_unlock(&slow.lock);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(10);
+        kj_arena_init(&arena, NULL);
+        bool right = slow.ended && kj_guarded_apart(&arena, ends, &done, NULL) == KJ_DONE;
+        _exit(right && done == 1 ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_way_out),
+        cmocka_unit_test(a_fork_waits_for_steps),
         cmocka_unit_test(apart_is_another_thread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
