@@ -159,6 +159,28 @@ bool kj_habit_parameter(kj_parser *p, kj_message *m, kj_span at)
     return true;
 }
 
+/* Does the item assign to the parameter whose type begins at `at`? */
+static bool is_changed(const kj_source *s, uint32_t at)
+{
+    uint32_t end = at, begin;
+    while (end > 0 && (kj_is_blank(s->text[end - 1]) || s->text[end - 1] == ':'))
+        end--;
+    for (begin = end; begin > 0 && kj_is_word(s->text[begin - 1]);)
+        begin--;
+    for (; s->text[at] && !(s->text[at] == '\n' && kj_is_word(s->text[at + 1])); at++) {
+        bool same = !kj_is_word(s->text[at - 1]) && s->text[at - 1] != '.' &&
+                    strncmp(s->text + at, s->text + begin, end - begin) == 0;
+        uint32_t sign = kj_skip_blanks(s, at + end - begin);
+        if (!same || kj_is_word(s->text[at + end - begin]))
+            continue;
+        sign += (uint32_t)strspn(s->text + sign, "+-*/%&|^<>");
+        if (s->text[sign] == '=' && s->text[sign + 1] != '=' &&
+            !(strchr("<>", s->text[sign - 1]) && s->text[sign - 1] != s->text[sign - 2]))
+            return true;
+    }
+    return false;
+}
+
 /* *f32, &f32, &mut f32, &[f32], [f32], []f32 where a type stands. */
 bool kj_habit_type(kj_parser *p, kj_message *m, kj_span at)
 {
@@ -174,7 +196,8 @@ bool kj_habit_type(kj_parser *p, kj_message *m, kj_span at)
     }
     if (s->text[i] == '*' || s->text[i] == '&')
         array = s->text[i++] == '*';
-    if (kj_is_word_at(s, i, "mut"))
+    bool is_mut = kj_is_word_at(s, i, "mut");
+    if (is_mut)
         i = kj_skip_blanks(s, i + 3);
     inside = s->text[i] == '[' && s->text[i + 1] != ']';
     if (s->text[i] == '[') {
@@ -191,6 +214,12 @@ bool kj_habit_type(kj_parser *p, kj_message *m, kj_span at)
         axes = kj_closing(s, axes) + 1;
     if (axes > end)
         kj_write(p->diag, m, (kj_span){at.begin, axes}, "%s%s", type, kj_piece(p, end, axes));
+    else if (s->text[at.begin] == '&' && !array && (is_mut || is_changed(s, at.begin)))
+        kj_hint(
+            p->diag, m,
+            "what a function changes it gives back: a parameter is %s, behind ')' is -> %s, and "
+            "the call is written x = f(x)",
+            type, type);
     else
         kj_write(p->diag, m, (kj_span){at.begin, end + inside}, "%s%s", type, array ? "[]" : "");
     return true;

@@ -317,6 +317,40 @@ static const char *address_index(kj_parser *p, uint32_t bracket, uint32_t *end)
     return index;
 }
 
+/* sincosf(x, &s, &c) */
+static bool hint_results(kj_parser *p, kj_message *m, kj_span at)
+{
+    const kj_source *s = p->source;
+    uint32_t open = at.begin, begin;
+    for (int depth = 0; open > 0 && s->text[open - 1] != '\n'; open--) {
+        depth += s->text[open - 1] == ')';
+        if (s->text[open - 1] == '(' && depth-- == 0)
+            break;
+    }
+    begin = open > 0 ? operand_start(s, open - 1) : open;
+    uint32_t close = open > 0 ? kj_closing(s, open - 1) : 0, first = kj_word_end(s, at.end),
+             second = kj_skip_blanks(s, first + 1);
+    const char *name = kj_piece(p, begin, open > begin ? open - 1 : begin);
+    const char *own = strcmp(name, "sincos") == 0 || strcmp(name, "sincosf") == 0 ||
+                              strcmp(name, "__sincosf") == 0
+                          ? "sincos"
+                      : strncmp(name, "sincospi", 8) == 0 ? "sincospi"
+                                                          : NULL;
+    if (!close || !own || first == at.end || s->text[first] != ',' || s->text[second] != '&' ||
+        kj_word_end(s, second + 1) != close) {
+        kj_hint(p->diag, m,
+                "there are no addresses: an array is passed as it is, and a function gives back "
+                "what is new, return a, b");
+        return close > 0;
+    }
+    uint32_t angle = at.begin;
+    while (kj_is_blank(s->text[angle - 1]) || s->text[angle - 1] == ',')
+        angle--;
+    kj_write(p->diag, m, (kj_span){begin, close + 1}, "%s, %s = %s(%s)", kj_piece(p, at.end, first),
+             kj_piece(p, second + 1, close), own, kj_piece(p, open, angle));
+    return true;
+}
+
 /* atomicAdd(&x[i] */
 bool kj_habit_address(kj_parser *p, kj_message *m, kj_span at)
 {
@@ -329,6 +363,8 @@ bool kj_habit_address(kj_parser *p, kj_message *m, kj_span at)
     uint32_t open = at.begin;
     while (open > 0 && kj_is_blank(s->text[open - 1]))
         open--;
+    if (open > 0 && s->text[open - 1] == ',')
+        return hint_results(p, m, at);
     bool assigned = open > 1 && s->text[open - 1] == '=' && !strchr("=!<>", s->text[open - 2]);
     if (open == 0 || (s->text[open - 1] != '(' && !assigned))
         return false;
@@ -336,8 +372,13 @@ bool kj_habit_address(kj_parser *p, kj_message *m, kj_span at)
              bracket = array;
     while (kj_is_word(s->text[bracket]) || s->text[bracket] == '.')
         bracket++;
-    uint32_t close = bracket;
+    uint32_t close = bracket, field;
     const char *index = address_index(p, bracket, &close), *known = NULL;
+    if (!index && strncmp(s->text + close, "->", 2) == 0) { /* &p->n */
+        index = "0";
+        field = close + 2;
+    } else
+        field = close + (index && s->text[close] == '.');
     if (bracket == array || (assigned && !index))
         return false;
     const char *name = kj_piece(p, begin, open - 1), *of = kj_piece(p, array, bracket);
@@ -355,9 +396,16 @@ bool kj_habit_address(kj_parser *p, kj_message *m, kj_span at)
     }
     if (strncmp(name, "atomic.", 7) == 0)
         known = name + 7;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i][0], name) == 0)
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t len = strlen(names[i][0]);
+        if (strncmp(names[i][0], name, len) == 0 &&
+            (!name[len] || strcmp(name + len, "_block") == 0 || strcmp(name + len, "_system") == 0))
             known = names[i][1];
+    }
+    if (known && field > close && kj_word_end(s, field) > field) { /* the field's array is p.n */
+        close = kj_word_end(s, field);
+        of = kj_arena_printf(p->arena, "%s.%s", of, kj_piece(p, field, close));
+    }
     if (!known && index) {
         kj_hint(p->diag, m, "there are no addresses: what begins there is a view, %s[%s:]", of,
                 index);

@@ -479,6 +479,25 @@ static kj_span block_begin(const kj_mistake *x)
     return word ? (kj_span){x->p->prev_span.end, x->at.end} : (kj_span){x->at.begin, x->at.begin};
 }
 
+/* while ((v = f()) < n), while v = f(): what is assigned is new each time, or is compared itself. */
+static bool takes_what_is_assigned(const kj_mistake *x)
+{
+    const char *text = x->p->source->text;
+    uint32_t at = x->at.end;
+    bool calls = false, looped = kj_line_begins(x->p, x->at, "while");
+    for (int depth = 0; text[at] && !strchr("\n{#", text[at]); at++) {
+        calls |= text[at] == '(' && kj_is_word(text[at - 1]);
+        depth += strchr("([", text[at]) != NULL;
+        depth -= strchr(")]", text[at]) != NULL;
+        if (depth >= 0)
+            continue;
+        at++;
+        at += (uint32_t)strspn(text + at, " \t");
+        return strchr("<>!=", text[at]) || (looped && calls);
+    }
+    return looped && calls;
+}
+
 void kj_behind_expression(const kj_mistake *x)
 {
     const kj_parser *p = x->p;
@@ -504,6 +523,10 @@ void kj_behind_expression(const kj_mistake *x)
     if (kj_met(x, "=") && !kj_wants(x, "]")) {
         kj_message *m = kj_mistake_error(x, "unexpected '=' in an expression");
         bool compares = !kj_wants(x, "end of line") || kj_line_begins(x->p, x->at, "requires");
+        if (compares && takes_what_is_assigned(x)) {
+            kj_mistake_hint(x, m, "an assignment is a statement of its own");
+            return;
+        }
         kj_mistake_hint(x, m, compares ? "'==' compares" : "a statement assigns once");
         if (compares)
             kj_fix(p->diag, m, x->at, "==");

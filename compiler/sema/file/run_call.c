@@ -153,6 +153,21 @@ static int kernel_member(const kj_expr *callee)
     return -1;
 }
 
+/* Four in the brackets: CUDA's order is bytes of shared memory and stream, Numba's the other way. The stream stays. */
+static void hint_shared_bytes(kj_sema *s, kj_message *m, const kj_expr *block, const char *kernel)
+{
+    const kj_expr *third = block->next, *last = third->next;
+    bool cuda = third->kind == KJ_E_INT, numba = last->kind == KJ_E_INT;
+    kj_hint(s->diag, m,
+            "shared arrays have their sizes in the kernel: write %s[blocks, threads%s](...)",
+            kernel, cuda && numba ? "" : ", stream");
+    if (cuda || numba)
+        kj_fix(s->diag, m,
+               (kj_span){cuda ? block->span.end : third->span.end,
+                         numba ? last->span.end : third->span.end},
+               "%s", "");
+}
+
 /* k[grid, block](...) or k.forall(n)(...): true when the call is a launch. */
 static bool check_launch_call(kj_sema *s, const kj_expr *e)
 {
@@ -164,19 +179,12 @@ static bool check_launch_call(kj_sema *s, const kj_expr *e)
         if (n < 2 || n > 3) {
             kj_message *m =
                 kj_sema_error(s, callee->span, KJ_RULE_LAUNCH, "a launch needs a grid and a block");
-            if (n == 4) /* Numba's last is the bytes of shared memory */
-                kj_hint(
-                    s->diag, m,
-                    "shared arrays have their sizes in the kernel: write %s[blocks, threads](...)",
-                    k->name);
+            if (n == 4)
+                hint_shared_bytes(s, m, callee->u.index.args->next, k->name);
             else
                 kj_hint(s->diag, m,
                         "write %s[blocks, threads](...) or %s[blocks, threads, stream](...)",
                         k->name, k->name);
-            const kj_expr *block = n == 4 ? callee->u.index.args->next : NULL;
-            if (block && block->next->kind == KJ_E_INT) /* the stream 0 is the default one */
-                kj_fix(s->diag, m, (kj_span){block->span.end, block->next->next->span.end}, "%s",
-                       "");
         } else {
             const kj_expr *grid = callee->u.index.args;
             kj_sema_run_configuration(s, k, grid, grid->next);
