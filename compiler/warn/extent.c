@@ -219,15 +219,26 @@ const kj_expr *kj_warn_division(const kj_run_names *names, const kj_expr *e)
                                                                    : kj_warn_division(names, of);
 }
 
+/* What the type holds of a number; unknown: it wraps. */
+static kj_run_value held(kj_run_value v, kj_dtype to)
+{
+    if (!is_number(v))
+        return unknown;
+    int bits = kj_magnitude_bits(to);
+    int64_t n = v.numbers[0], most = bits < 63 ? (INT64_C(1) << bits) - 1 : INT64_MAX;
+    return n <= most && n >= (kj_is_signed(to) ? -most - 1 : 0) ? v : unknown;
+}
+
 /* int(n / 256), i32(n) */
-static kj_run_value converted(const kj_run_names *names, const kj_expr *e)
+static kj_run_value converted(const kj_run_names *names, const kj_expr *e, kj_dtype to)
 {
     const kj_expr *division = kj_warn_division(names, e), *of = e->u.call.args;
     if (division)
-        return operate(KJ_OP_FLOORDIV, kj_warn_value(names, division->u.binary.lhs),
-                       kj_warn_value(names, division->u.binary.rhs));
+        return held(operate(KJ_OP_FLOORDIV, kj_warn_value(names, division->u.binary.lhs),
+                            kj_warn_value(names, division->u.binary.rhs)),
+                    to);
     kj_run_value v = of && !of->next && !of->keyword ? kj_warn_value(names, of) : unknown;
-    return is_number(v) ? v : unknown;
+    return held(v, to);
 }
 
 /* len(x): of an array, of a shape. */
@@ -347,7 +358,7 @@ static kj_run_value call(const kj_run_names *names, const kj_expr *e)
     if (named && strcmp(callee->u.name, "ceil_div") == 0)
         return ceil_div(names, args);
     if (named && kj_is_int(kj_type_named(callee->u.name)))
-        return converted(names, e);
+        return converted(names, e, kj_type_named(callee->u.name));
     int row = row_of(names, callee);
     if (row < 0 || argument(args, row, "strides"))
         return unknown;
@@ -364,7 +375,7 @@ static kj_run_value call(const kj_run_names *names, const kj_expr *e)
     case KJ_RUN_LINSPACE: return n ? array_of_shape(kj_warn_value(names, n)) : unknown;
     case KJ_RUN_ARRAY: return listed(names, args);
     case KJ_RUN_LEN: return args ? length(kj_warn_value(names, args)) : unknown;
-    case KJ_RUN_INT: return converted(names, e);
+    case KJ_RUN_INT: return converted(names, e, KJ_I64);
     default: return unknown;
     }
 }

@@ -139,6 +139,8 @@ bool kj_of_literals(const kj_sema *s, const kj_texpr *e)
     case KJ_TE_FMA:
         return kj_of_literals(s, e->u.fma.a) && kj_of_literals(s, e->u.fma.b) &&
                kj_of_literals(s, e->u.fma.c);
+    case KJ_TE_SELECT: /* a tuple's item, by an index that the thread knows */
+        return kj_of_literals(s, e->u.select.yes) && kj_of_literals(s, e->u.select.no);
     default: return false;
     }
 }
@@ -155,6 +157,7 @@ static bool loses_digits(const kj_texpr *e)
                loses_digits(e->u.binary.rhs);
     case KJ_TE_FMA:
         return loses_digits(e->u.fma.a) || loses_digits(e->u.fma.b) || loses_digits(e->u.fma.c);
+    case KJ_TE_SELECT: return loses_digits(e->u.select.yes) || loses_digits(e->u.select.no);
     default: return false;
     }
 }

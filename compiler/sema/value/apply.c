@@ -1,4 +1,6 @@
 /* Builtins with a signature, applied to evaluated scalars. */
+#include <string.h>
+
 #include "sema/value/value.h"
 
 static bool letter_takes(char letter, kj_dtype t)
@@ -49,7 +51,7 @@ static const char *with_type(const kj_operand *v, kj_dtype type)
     return kj_is_aggregate(v) ? kj_vector_of(type, v->u.tuple.n)->name : kj_type_name(type);
 }
 
-static void refuse_argument(kj_sema *s, const kj_operand *v, const char *name, char letter)
+static kj_message *refuse_argument(kj_sema *s, const kj_operand *v, const char *name, char letter)
 {
     kj_message *m = kj_sema_error(s, v->span, KJ_RULE_TYPE_MISMATCH, "'%s' takes %s, not %s", name,
                                   letter == 'f'                    ? "floats"
@@ -60,7 +62,7 @@ static void refuse_argument(kj_sema *s, const kj_operand *v, const char *name, c
     if (v->kind == KJ_V_ARRAY)
         kj_hint_element(s, m, v->u.array, kj_operand_text(s, v->span, "..."));
     kj_dtype own = number_type(v);
-    if (own != KJ_VOID) {
+    if (own != KJ_VOID && strcmp(name, "selp") != 0) {
         bool real = letter == 'f', wide = kj_types[own].bits > 32;
         kj_dtype to = real ? KJ_F32 : KJ_I32, all = KJ_F64;
         const char *text = kj_source_text(s, v->span, "...");
@@ -69,6 +71,7 @@ static void refuse_argument(kj_sema *s, const kj_operand *v, const char *name, c
                 real && wide ? " for all digits" : "");
         kj_fix(s->diag, m, v->span, "%s(%s)", with_type(v, to), text);
     }
+    return m;
 }
 
 /* Does the letter stand for the type that arguments have in common? */
@@ -87,7 +90,11 @@ static bool check_numbers(kj_sema *s, kj_builtin id, const char *letters, const 
         bool number =
             kj_is_untyped(&v[i]) || (v[i].kind == KJ_V_SCALAR && v[i].u.scalar.e->type != KJ_BOOL);
         if (!number && letters[i] != 'b') {
-            refuse_argument(s, &v[i], kj_builtins[id].name, letters[i]);
+            kj_message *m = refuse_argument(s, &v[i], kj_builtins[id].name, letters[i]);
+            if (id == KJ_BI_SELP)
+                kj_hint(s->diag, m, "write %s if %s else %s, which takes all types",
+                        kj_operand_text(s, v[1].span, "a"), kj_operand_text(s, v[0].span, "c"),
+                        kj_operand_text(s, v[2].span, "b"));
             return false;
         }
     }
