@@ -80,62 +80,90 @@ static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     int running; /* steps, each once, however deep */
-    bool forking;
-} steps = {.once = PTHREAD_ONCE_INIT,
-           .lock = PTHREAD_MUTEX_INITIALIZER,
-           .changed = PTHREAD_COND_INITIALIZER};
+    int forking; /* threads */
+} steps = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
 
-static _Thread_local int own; /* of those this thread runs, or waits for */
+static _Thread_local int own;   /* of those this thread runs, or waits for */
+static _Thread_local bool sent; /* by one that runs a step */
+
+/* Threads are not cancelled while they wait here, with the lock. */
+static int lock_steps(void)
+{
+    int before;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    pthread_mutex_lock(&steps.lock);
+    return before;
+}
+
+static void unlock_steps(int before)
+{
+    pthread_cond_broadcast(&steps.changed);
+    pthread_mutex_unlock(&steps.lock);
+    pthread_setcancelstate(before, &before);
+}
+
+static _Thread_local int cancel_state; /* what it was before the fork */
 
 static void before_fork(void)
 {
     struct timespec until;
     int waited = 0;
-    clock_gettime(CLOCK_REALTIME, &until);
+    clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += LONGEST;
-    pthread_mutex_lock(&steps.lock);
-    steps.forking = true;
+    cancel_state = lock_steps();
+    steps.forking++;
     while (steps.running > own && waited == 0)
         waited = pthread_cond_timedwait(&steps.changed, &steps.lock, &until);
 }
 
 static void after_fork(void)
 {
-    steps.forking = false;
-    pthread_cond_broadcast(&steps.changed);
-    pthread_mutex_unlock(&steps.lock);
+    steps.forking--;
+    unlock_steps(cancel_state);
 }
 
+static void make_condition(void)
+{
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&steps.changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+/* Nobody else is there: who waited, forked or ran a step. */
 static void begin_child(void)
 {
     steps.running = own;
-    pthread_cond_init(&steps.changed, NULL); /* who waited for it is not there */
+    steps.forking = 1;
+    make_condition();
     after_fork();
 }
 
 static void watch_forks(void)
 {
+    make_condition();
     pthread_atfork(before_fork, after_fork, begin_child);
 }
 
+/* A step within a step does not wait for a fork, which waits for that one. */
 static void begin_step(void)
 {
     pthread_once(&steps.once, watch_forks);
-    pthread_mutex_lock(&steps.lock);
-    while (steps.forking && own == 0)
+    int before = lock_steps();
+    while (steps.forking && own == 0 && !sent)
         pthread_cond_wait(&steps.changed, &steps.lock);
     steps.running++;
-    pthread_mutex_unlock(&steps.lock);
     own++;
+    unlock_steps(before);
 }
 
 static void end_step(void)
 {
-    pthread_mutex_lock(&steps.lock);
+    int before = lock_steps();
     steps.running--;
-    pthread_cond_broadcast(&steps.changed);
-    pthread_mutex_unlock(&steps.lock);
     own--;
+    unlock_steps(before);
 }
 
 /* ---- Steps ---- */
@@ -289,6 +317,7 @@ bool kj_with_stack(size_t bytes, kj_step *step, void *data)
 /* ---- Steps apart ---- */
 
 typedef struct guarded {
+    bool sent; /* by a thread that runs a step */
     kj_arena *arena;
     kj_step *step;
     void *data;
@@ -299,13 +328,15 @@ typedef struct guarded {
 static void run_guarded(void *data)
 {
     guarded *g = data;
+    sent = g->sent;
     kj_float_enter(); /* a thread has that of its maker */
     g->outcome = kj_guarded(g->arena, g->step, g->data, g->complaint);
 }
 
 kj_outcome kj_guarded_apart(kj_arena *arena, kj_step *step, void *data, kj_complaint *complaint)
 {
-    guarded g = {.arena = arena, .step = step, .data = data, .complaint = complaint};
+    guarded g = {
+        .sent = own > 0, .arena = arena, .step = step, .data = data, .complaint = complaint};
     if (complaint)
         *complaint = (kj_complaint){0};
     own++;

@@ -40,6 +40,7 @@ typedef struct kj_body {
     kj_named_value **slots;  /* by name, the innermost; cap is 0 or a power of two */
     size_t cap, count;
     int depth;             /* blocks that are open */
+    int picked;            /* conditions around that are for few threads, as i == 0 is */
     int inits;             /* values of lets that are being looked through */
     const char *slow_hint; /* what to write for it */
     const kj_expr *slow;   /* the first index whose last axis neighbours share; or NULL */

@@ -234,8 +234,17 @@ static void see_ways(kj_body *b, const kj_stmt *st)
         note_looped(b, yes->name, yes->at);
 }
 
+/* Is it for few threads, as `threadIdx.x == 0 and blockIdx.x == 0`? */
+static bool picks(const kj_expr *test)
+{
+    if (test->kind == KJ_E_LOGIC)
+        return picks(test->u.logic.lhs) || picks(test->u.logic.rhs);
+    return test->kind == KJ_E_BINARY && test->u.binary.op == KJ_OP_EQ;
+}
+
 static void see_stmt(kj_body *b, const kj_stmt *st)
 {
+    bool picked = st->kind == KJ_S_IF && picks(st->u.if_.test);
     switch (st->kind) {
     case KJ_S_LET:
     case KJ_S_PARAM: see_let(b, st); break;
@@ -253,7 +262,9 @@ static void see_stmt(kj_body *b, const kj_stmt *st)
         see_condition(b, st->u.if_.test);
         if (st->u.if_.no || kj_end_of(st->u.if_.yes))
             kj_guard(b, st->u.if_.test); /* where it does not hold, code goes on */
+        b->picked += picked;
         see_ways(b, st);
+        b->picked -= picked;
         break;
     case KJ_S_FOR: see_for(b, st); break;
     case KJ_S_WHILE:

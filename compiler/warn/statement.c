@@ -193,7 +193,7 @@ static void warn_of_random(kj_body *b, const kj_expr *e)
 {
     const kj_expr *callee = e->kind == KJ_E_CALL ? e->u.call.callee : NULL;
     const kj_expr *base = callee && callee->kind == KJ_E_MEMBER ? callee->u.member.base : NULL;
-    if (!base || base->kind != KJ_E_NAME || strcmp(base->u.name, "random") != 0 ||
+    if (!base || base->kind != KJ_E_NAME || strcmp(base->u.name, "random") != 0 || b->picked ||
         kj_warn_in_run(b) || kj_warn_find(b, base->u.name) || kj_item_called(b->file, "random", 6))
         return;
     const kj_expr *args = e->u.call.args, *seed = args;

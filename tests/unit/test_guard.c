@@ -197,7 +197,7 @@ static void apart_is_another_thread(void **state)
     assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
-/* A step that takes its time. */
+/* A step that takes its time, and has another one in it. */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -212,7 +212,11 @@ static void takes_time(void *data)
     pthread_cond_broadcast(&slow.changed);
     pthread_mutex_unlock(&slow.lock);
     nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
-    slow.ended = true;
+    kj_arena arena;
+    int done = 0;
+    kj_arena_init(&arena, NULL);
+    slow.ended = kj_guarded_apart(&arena, ends, &done, NULL) == KJ_DONE;
+    kj_arena_free(&arena);
 }
 
 static void *runs_slowly(void *data)
@@ -235,6 +239,7 @@ static void a_fork_waits_for_steps(void **state)
     while (!slow.begun)
         pthread_cond_wait(&slow.changed, &slow.lock);
     pthread_mutex_unlock(&slow.lock);
+    time_t begin = time(NULL);
     pid_t child = fork();
     if (child == 0) {
         alarm(10);
@@ -242,6 +247,7 @@ static void a_fork_waits_for_steps(void **state)
         bool right = slow.ended && kj_guarded_apart(&arena, ends, &done, NULL) == KJ_DONE;
         _exit(right && done == 1 ? 0 : 1);
     }
+    assert_true(time(NULL) - begin < 9); /* it has not given up */
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
     assert_int_equal(pthread_join(thread, NULL), 0);

@@ -153,18 +153,20 @@ static kj_layout common_layout(kj_layout a, kj_layout b)
     return rows ? KJ_LAYOUT_ROWS : KJ_LAYOUT_STRIDED;
 }
 
-/* An access is one of each, behind conditions. */
-static int count_arrays(const kj_tarray *a)
+/* An access is one for each end of the choices, behind conditions. */
+static int count_ends(const kj_tarray *a)
 {
-    return kj_is_chosen(a) ? count_arrays(a->root->arms[0]) + count_arrays(a->root->arms[1]) : 1;
+    return kj_is_chosen(a) ? count_ends(a->root->arms[0]) + count_ends(a->root->arms[1]) : 1;
 }
 
 kj_operand kj_choose_array(kj_sema *s, kj_texpr *test, const kj_operand v[2], kj_tstmt **before,
                            kj_span span)
 {
     enum { MOST = 64 };
-    if (count_arrays(v[0].u.array) + count_arrays(v[1].u.array) > MOST) {
-        kj_sema_error(s, span, KJ_RULE_TOO_LARGE, "this chooses among more than %d arrays", MOST);
+    if (count_ends(v[0].u.array) + count_ends(v[1].u.array) > MOST) {
+        kj_message *m = kj_sema_error(s, span, KJ_RULE_TOO_LARGE,
+                                      "this choice of arrays has more than %d ends", MOST);
+        kj_hint(s->diag, m, "each access is made for each of them: use if statements");
         return kj_no_value(span);
     }
     kj_tarray *arms[2] = {copied(s, v[0].u.array), copied(s, v[1].u.array)};
