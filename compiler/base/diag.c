@@ -302,8 +302,8 @@ kj_near kj_near_to(const char *name)
     return (kj_near){.name = name, .distance = LONGEST_NAME};
 }
 
-/* A third of the letters, of a short name one; where the first letter is another, less: else each is near to many that
- * have nothing to do with it. */
+/* A third of the letters, those of the longer name where it is no mere x or out; where the first letter is another,
+ * of a short name one: else each is near to many that have nothing to do with it. */
 static size_t edits_allowed(const char *name, size_t len, const char *candidate, size_t other)
 {
     size_t longer = len > other ? len : other;
@@ -311,7 +311,7 @@ static size_t edits_allowed(const char *name, size_t len, const char *candidate,
     if (len < 3)
         return len == 2 && (other == 2 || same_start);
     if (same_start)
-        return longer < 6 ? 1 : (longer + 1) / 3;
+        return ((len > 3 ? longer : len) + 1) / 3;
     return longer < 6 ? 1 : longer < 10 ? 2 : 3;
 }
 
