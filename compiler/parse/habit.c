@@ -168,7 +168,12 @@ static bool is_changed(const kj_source *s, uint32_t at)
     for (begin = end; begin > 0 && kj_is_word(s->text[begin - 1]);)
         begin--;
     for (; s->text[at] && !(s->text[at] == '\n' && kj_is_word(s->text[at + 1])); at++) {
-        bool same = !kj_is_word(s->text[at - 1]) && s->text[at - 1] != '.' &&
+        if (s->text[at] == '#')
+            at = kj_line_end(s, at) - 1;
+        uint32_t before = at; /* f(v=3) names an argument */
+        while (before > 0 && kj_is_blank(s->text[before - 1]))
+            before--;
+        bool same = !kj_is_word(s->text[at - 1]) && !strchr(".(,", s->text[before - 1]) &&
                     strncmp(s->text + at, s->text + begin, end - begin) == 0;
         uint32_t sign = kj_skip_blanks(s, at + end - begin);
         if (!same || kj_is_word(s->text[at + end - begin]))
@@ -214,6 +219,11 @@ bool kj_habit_type(kj_parser *p, kj_message *m, kj_span at)
         axes = kj_closing(s, axes) + 1;
     if (axes > end)
         kj_write(p->diag, m, (kj_span){at.begin, axes}, "%s%s", type, kj_piece(p, end, axes));
+    else if (s->text[at.begin] == '&' && !array && kj_is_item_of(s, at.begin, "kernel") &&
+             (is_mut || is_changed(s, at.begin)))
+        kj_hint(p->diag, m,
+                "what a kernel changes is in arrays: the parameter is %s[], and [0] its element",
+                type);
     else if (s->text[at.begin] == '&' && !array && (is_mut || is_changed(s, at.begin)))
         kj_hint(
             p->diag, m,

@@ -237,8 +237,10 @@ static void see_ways(kj_body *b, const kj_stmt *st)
 /* Is it for few threads, as `threadIdx.x == 0 and blockIdx.x == 0`? */
 static bool picks(const kj_expr *test)
 {
-    if (test->kind == KJ_E_LOGIC)
-        return picks(test->u.logic.lhs) || picks(test->u.logic.rhs);
+    if (test->kind == KJ_E_LOGIC) {
+        bool first = picks(test->u.logic.lhs), second = picks(test->u.logic.rhs);
+        return test->u.logic.is_or ? first && second : first || second;
+    }
     return test->kind == KJ_E_BINARY && test->u.binary.op == KJ_OP_EQ;
 }
 

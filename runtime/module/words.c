@@ -4,6 +4,7 @@
 
 #include "base/c_locale.h"
 #include "kjit.h"
+#include "lang/library.h"
 #include "module/library.h"
 
 static const kjit_word_info words[] = {
@@ -29,7 +30,7 @@ enum { NRULES = sizeof rules / sizeof *rules };
 /* The next line behind `at` that declares a function for callers: none of those behind this heading. */
 static const char *next_declaration(const char *at)
 {
-    static const char *const begins[] = {"fn ", "run ", "# ---- How it is done"};
+    static const char *const begins[] = {"fn ", "run ", KJ_LIBRARY_OWN};
     while ((at = strchr(at, '\n')) && *++at)
         for (int i = 0; i < 3; i++)
             if (strncmp(at, begins[i], strlen(begins[i])) == 0)

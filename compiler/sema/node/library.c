@@ -1,6 +1,7 @@
 /* What of NumPy's and SciPy's functions the library that kjit brings has: hints at its modules. */
 #include <string.h>
 
+#include "lang/library.h"
 #include "sema/node/node.h"
 
 static const struct {
@@ -102,8 +103,7 @@ bool kj_is_internal(const kj_sema *s, const kj_item *use, const kj_item *item)
 {
     if (!use->library)
         return false;
-    const char *behind =
-        strstr(s->diag->source->text + use->used->begin, "\n# ---- How it is done");
+    const char *behind = strstr(s->diag->source->text + use->used->begin, "\n" KJ_LIBRARY_OWN);
     size_t end = behind ? (size_t)(behind - s->diag->source->text) : SIZE_MAX;
     return (item->kind != KJ_I_FN && item->kind != KJ_I_RUN_FN) || item->span.begin > end;
 }

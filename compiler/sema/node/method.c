@@ -288,16 +288,24 @@ bool kj_hint_axis(kj_sema *s, kj_message *m, const kj_expr *e)
     return true;
 }
 
+/* 12, 1_000, 0x1f */
+static bool is_integer(const char *text)
+{
+    size_t n =
+        *text == '0' ? strspn(text, "0123456789abcdefABCDEFoxX_") : strspn(text, "0123456789_");
+    return *text >= '0' && *text <= '9' && text[n] == '\0';
+}
+
 /* x ^ 2 of floats is meant as a power; x & 1 asks for an integer. */
 void kj_hint_power(kj_sema *s, kj_message *m, kj_op op, kj_span a, kj_span b)
 {
     if (op != KJ_OP_XOR) {
         const char *first = kj_source_text(s, a, "...");
         kj_hint(s->diag, m, "integers have bits: i32(%s) cuts the fraction off",
-                first[strspn(first, "0123456789")] == '\0' ? kj_source_text(s, b, "...") : first);
+                is_integer(first) ? kj_source_text(s, b, "...") : first);
         return;
     }
-    kj_span sign = op == KJ_OP_XOR ? kj_between(s, a, b, "^") : (kj_span){1, 0};
+    kj_span sign = kj_between(s, a, b, "^");
     if (sign.end <= sign.begin)
         return;
     bool updates = s->diag->source->text[sign.end] == '='; /* x ^= 2 */
