@@ -27,14 +27,12 @@ static const kjit_word_info rules[] = {
 
 enum { NRULES = sizeof rules / sizeof *rules };
 
-/* The next line behind `at` that declares a function for callers: none of those behind this heading. */
+/* The next line behind `at` that declares a function for callers: none of the file's own. */
 static const char *next_declaration(const char *at)
 {
-    static const char *const begins[] = {"fn ", "run ", KJ_LIBRARY_OWN};
-    while ((at = strchr(at, '\n')) && *++at)
-        for (int i = 0; i < 3; i++)
-            if (strncmp(at, begins[i], strlen(begins[i])) == 0)
-                return i < 2 ? at : NULL;
+    while ((at = strchr(at, '\n')) && !kj_is_own_heading(++at))
+        if (strncmp(at, "fn ", 3) == 0 || strncmp(at, "run ", 4) == 0)
+            return at;
     return NULL;
 }
 

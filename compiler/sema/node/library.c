@@ -103,8 +103,10 @@ bool kj_is_internal(const kj_sema *s, const kj_item *use, const kj_item *item)
 {
     if (!use->library)
         return false;
-    const char *behind = strstr(s->diag->source->text + use->used->begin, "\n" KJ_LIBRARY_OWN);
-    size_t end = behind ? (size_t)(behind - s->diag->source->text) : SIZE_MAX;
+    const char *text = s->diag->source->text, *line = text + use->used->begin;
+    while ((line = strchr(line, '\n')) && !kj_is_own_heading(++line))
+        ;
+    size_t end = line ? (size_t)(line - text) : SIZE_MAX;
     return (item->kind != KJ_I_FN && item->kind != KJ_I_RUN_FN) || item->span.begin > end;
 }
 
