@@ -329,6 +329,7 @@ void kj_warn_of_source(kj_arena *arena, kj_diag *diag, const kj_file *file)
 {
     if (!diag->wanted || diag->errors)
         return;
+    kj_warn_of_directives(diag, file);
     for (const kj_item *item = file->items; item; item = item->next) {
         kj_body b = {.arena = arena, .diag = diag, .file = file, .item = item};
         if (item->kind != KJ_I_RECORD)

@@ -10,6 +10,9 @@
 /* What the names, indices and statements of the file tell (source.c). */
 void kj_warn_of_source(kj_arena *arena, kj_diag *diag, const kj_file *file);
 
+/* What its comments tell (directive.c). */
+void kj_warn_of_directives(kj_diag *diag, const kj_file *file);
+
 /* What the types of a body tell (types.c); generics: the functions of the file that have type parameters
  * may compare and convert what in one of their instances says nothing. */
 void kj_warn_of_types(kj_diag *diag, const kj_file *file, const kj_tstmt *body);

@@ -329,6 +329,9 @@ typedef struct kj_cuda_call {
 
 const kj_cuda_call *kj_cuda_call_named(const char *name, bool floats);
 
+/* Is it what a line of C's preprocessor would have declared (directive.c)? The second: perhaps, by a file. */
+bool kj_hint_defined(kj_sema *s, kj_message *m, const char *name);
+void kj_hint_included(kj_sema *s, kj_message *m, const char *name);
 /* Hints at what a name of Python's, C's or CUDA's is here; false: it is none (elsewhere.c). */
 bool kj_hint_habit(kj_sema *s, kj_message *m, const char *name);
 /* The same of one behind `np.`, `math.` and the like; what nothing is known of gets a hint as well. */

@@ -328,24 +328,6 @@ static bool hint_comment(kj_sema *s, kj_message *m)
     return divides;
 }
 
-/* #define N 32, which is a comment. */
-static bool hint_define(kj_sema *s, kj_message *m, const char *name)
-{
-    const char *text = s->diag->source->text,
-               *what = kj_arena_printf(s->diag->arena, "#define %s ", name);
-    const char *at = strstr(text, what);
-    if (!at || strlen(name) > 100)
-        return false;
-    at += strlen(what);
-    at += strspn(at, " \t");
-    size_t n = strcspn(at, "\r\n/#");
-    while (n > 0 && at[n - 1] == ' ')
-        n--;
-    kj_hint(s->diag, m, "'#' begins a comment: write const %s = %.*s in a line of its own", name,
-            n < 40 ? (int)n : 3, n < 40 ? at : "...");
-    return true;
-}
-
 /* std.sort.keys(a): a module is called by its own name. */
 static bool hint_std(kj_sema *s, kj_message *m, const char *name)
 {
@@ -414,7 +396,7 @@ void kj_undeclared(kj_sema *s, const char *name, kj_span span)
     kj_message *m = kj_undeclared_here(s, name, span);
     if (!m || !kj_is_shown(s->diag, m) || hint_comment(s, m))
         return;
-    if (hint_define(s, m, name))
+    if (kj_hint_defined(s, m, name))
         return;
     if (hint_std(s, m, name) || hint_of_enum(s, m, name) || kj_hint_axis_of_thread(s, m, name))
         return;
@@ -452,6 +434,8 @@ void kj_undeclared(kj_sema *s, const char *name, kj_span span)
         kj_suggest(s, m, name, near, is_predefined(s, near));
     else if (keyword)
         kj_did_you_mean(s->diag, m, keyword);
+    else
+        kj_hint_included(s, m, name);
 }
 
 /* A name that is assigned before it is read is a variable without its var; else it may be another one's. */

@@ -1,0 +1,63 @@
+/* Hints about names that lines of C's preprocessor would have declared, which are comments. */
+#include <string.h>
+
+#include "base/c_locale.h"
+#include "parse/directive.h"
+#include "sema/node/node.h"
+
+/* #define N 32 and #define SQ(x) ((x) * (x)). */
+bool kj_hint_defined(kj_sema *s, kj_message *m, const char *name)
+{
+    const kj_source *source = s->diag->source;
+    kj_source_part part = kj_source_at(source, m->span.begin);
+    kj_directive d = {.span = {part.begin, part.begin}};
+    size_t len = strlen(name);
+    do {
+        d = kj_next_directive(source, d.span.end, part.end);
+        if (d.span.begin == d.span.end)
+            return false;
+    } while (!kj_directive_is(&d, "define") || strncmp(d.value, name, len) != 0 ||
+             kj_is_word(d.value[len]));
+    const char *at = d.value + len, *end = source->text + d.span.end;
+    if (*at == '(') {
+        kj_hint(s->diag, m,
+                "'#' begins a comment: write fn %s<T: number>(x: T) -> T { return ... }", name);
+        return true;
+    }
+    at += strspn(at, " \t");
+    size_t n = 0;
+    while (at + n < end && strncmp(at + n, "//", 2) != 0 && strncmp(at + n, "/*", 2) != 0)
+        n++;
+    while (n > 0 && strchr(" \t", at[n - 1]))
+        n--;
+    const char *value = n == 0   ? "true"
+                        : n < 40 ? kj_arena_printf(s->arena, "%.*s", (int)n, at)
+                                 : "...";
+    kj_hint(s->diag, m, "'#' begins a comment: write const %s = %s in a line of its own", name,
+            value);
+    return true;
+}
+
+/* The files of #include "help.knl" and "help.cuh" are not here. */
+void kj_hint_included(kj_sema *s, kj_message *m, const char *name)
+{
+    const kj_source *source = s->diag->source;
+    kj_source_part part = kj_source_at(source, m->span.begin);
+    kj_directive d = {.span = {part.begin, part.begin}};
+    do {
+        d = kj_next_directive(source, d.span.end, part.end);
+        if (d.span.begin == d.span.end)
+            return;
+    } while (!kj_directive_is(&d, "include") || *d.value != '"');
+    const char *file = d.value + 1, *base = file;
+    int len = (int)strcspn(file, "\"\n");
+    for (const char *at = file; at < file + len; at++)
+        if (*at == '/')
+            base = at + 1;
+    size_t stem = 0;
+    while (kj_is_word(base[stem]))
+        stem++;
+    kj_hint(s->diag, m,
+            "#include is a comment: write use \"%.*s.knl\" at the top, and then %.*s.%s",
+            (int)(base + stem - file), file, (int)stem, base, name);
+}
