@@ -163,6 +163,8 @@ static void at_expression(const kj_mistake *x)
         kj_habit_axes(x->p, m, x->at);
     } else if (kj_met(x, "{") && (p->prev == KJ_TK_ASSIGN || p->prev == KJ_TK_LPAREN ||
                                   p->prev == KJ_TK_COMMA || p->prev == KJ_TK_RETURN)) {
+        if (kj_habit_record(x->p, m, x->at))
+            return;
         kj_mistake_hint(x, m, "lists stand in [ ]; there are no dictionaries");
         kj_layout_skip_block(x->p);
     } else if (kj_met(x, "if")) {

@@ -204,24 +204,41 @@ void kj_habit_shift(kj_parser *p, kj_span at)
 
 /* ---- Records ---- */
 
-/* The fields of P{x: 1, y: 2} as arguments; NULL: it is not written so, on one line. */
-static const char *as_arguments(kj_parser *p, uint32_t begin, uint32_t end)
+/* Is it a record that the file declares? */
+static bool names_record(const kj_parser *p, kj_span name)
 {
-    const char *out = "";
+    const char *text = p->source->text,
+               *head = kj_arena_printf(p->arena, "record %.*s", (int)(name.end - name.begin),
+                                       text + name.begin);
+    for (const char *at = strstr(text, head); at; at = strstr(at + 1, head))
+        if (!kj_is_word(at[strlen(head)]) && (at == text || at[-1] == '\n'))
+            return true;
+    return false;
+}
+
+/* The fields of P{x: 1, y: 2}, P{.x = 1, .y = 2} or P{1, 2} as arguments; NULL: it is not written so, on one line. */
+static const char *as_arguments(kj_parser *p, uint32_t begin, uint32_t end, bool unnamed)
+{
+    const char *out = "", *text = p->source->text;
     while (begin < end) {
-        uint32_t name = kj_skip_blanks(p->source, begin), colon = kj_word_end(p->source, name), at;
-        int depth = 0;
-        if (colon == name || p->source->text[colon] != ':')
+        uint32_t first = kj_skip_blanks(p->source, begin), name = first + (text[first] == '.'), at;
+        uint32_t name_end = kj_word_end(p->source, name),
+                 sign = kj_skip_blanks(p->source, name_end);
+        bool named = name_end > name && (name > first ? text[sign] == '=' : text[name_end] == ':');
+        if (!named && (name > first || !unnamed))
             return NULL;
-        for (at = colon + 1; at < end && (depth > 0 || p->source->text[at] != ','); at++) {
-            depth += strchr("([{", p->source->text[at]) != NULL;
-            depth -= strchr(")]}", p->source->text[at]) != NULL;
+        uint32_t value = named ? kj_skip_blanks(p->source, sign + 1) : first;
+        int depth = 0;
+        for (at = value; at < end && (depth > 0 || text[at] != ','); at++) {
+            depth += strchr("([{", text[at]) != NULL;
+            depth -= strchr(")]}", text[at]) != NULL;
         }
-        uint32_t value = kj_skip_blanks(p->source, colon + 1), last = at;
-        while (last > value && kj_is_blank(p->source->text[last - 1]))
+        uint32_t last = at;
+        while (last > value && kj_is_blank(text[last - 1]))
             last--;
-        out = kj_arena_printf(p->arena, "%s%s%s=%s", out, *out ? ", " : "",
-                              kj_piece(p, name, colon), kj_piece(p, value, last));
+        out = kj_arena_printf(p->arena, "%s%s%s%s%s", out, *out ? ", " : "",
+                              named ? kj_piece(p, name, name_end) : "", named ? "=" : "",
+                              kj_piece(p, value, last));
         begin = at + 1;
     }
     return out;
@@ -239,12 +256,18 @@ bool kj_habit_record(kj_parser *p, kj_message *m, kj_span at)
         kj_layout_skip_block(p);
         return true;
     }
+    bool typed = p->prev == KJ_TK_ASSIGN; /* let a: P = {1, 2} */
+    kj_span name = typed ? p->before_prev_span : before;
+    bool is_record = names_record(p, name);
     uint32_t close = p->source->text[at.begin] == '{' ? kj_closing(p->source, at.begin) : 0;
-    const char *fields = close ? as_arguments(p, at.begin + 1, close) : NULL;
+    if (!close || (typed && !is_record))
+        return false;
+    const char *fields = as_arguments(p, at.begin + 1, close, is_record);
     if (!fields || !*fields)
         return false;
-    kj_write(p->diag, m, (kj_span){p->prev_span.begin, close + 1}, "%s(%s)",
-             kj_piece(p, p->prev_span.begin, p->prev_span.end), fields);
+    kj_write(p->diag, m, (kj_span){typed ? at.begin : name.begin, close + 1}, "%s(%s)",
+             kj_piece(p, name.begin, name.end), fields);
+    kj_layout_skip_block(p);
     return true;
 }
 

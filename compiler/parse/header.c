@@ -198,6 +198,23 @@ static bool is_method(const kj_mistake *x)
     return false;
 }
 
+/* kernel k(x: f32[]) @launch_bounds(256) {, or CUDA's __launch_bounds__(256) */
+static bool hint_attribute(const kj_mistake *x, kj_message *m)
+{
+    const kj_source *source = x->p->source;
+    bool bounds = kj_is_word_at(source, x->at.begin, "__launch_bounds__");
+    uint32_t begin = bounds ? kj_word_end(source, x->at.begin) : x->at.begin, end = begin;
+    while (source->text[end] && !strchr("{\n", source->text[end]))
+        end++;
+    while (end > begin && kj_is_blank(source->text[end - 1]))
+        end--;
+    if (!bounds && !kj_met(x, "@"))
+        return false;
+    kj_hint(x->p->diag, m, "write %s%s in front of 'kernel'", bounds ? "@launch_bounds" : "",
+            kj_piece(x->p, begin, end));
+    return true;
+}
+
 /* Whatever is left: names the tokens when they are few. */
 void kj_at_tokens(const kj_mistake *x)
 {
@@ -213,6 +230,8 @@ void kj_at_tokens(const kj_mistake *x)
     }
     if (x->n == 2 && kj_wants(x, "->") && kj_wants(x, "{") && in_kernel_header(x)) {
         kj_message *m = kj_expected(x, "'{'");
+        if (hint_attribute(x, m))
+            return;
         kj_mistake_hint(
             x, m, kj_met(x, "end of line") ? BRACE_PLACE : "a block stands in braces: { ... }");
         if (kj_is_shown(x->p->diag, m))

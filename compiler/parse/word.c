@@ -66,6 +66,7 @@ static const struct word {
     {"inline", "functions are inlined always: leave the word out", false},
     {"__forceinline__", "functions are inlined always: leave the word out", false},
     {"__host__", FUNCTIONS, false},
+    {"__launch_bounds__", "write @launch_bounds(256) in front of 'kernel'", false},
     {"__constant__",
      "constant arrays are written 'const W: f32[] = [1, 2]', those that the "
      "host fills 'const W: f32[16]'",

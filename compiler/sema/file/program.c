@@ -132,7 +132,10 @@ static void describe_param(kj_sema *s, const kj_item *item, const kj_param_decl 
     if (p->is_const && out->ndim) {
         kj_message *m =
             kj_sema_error(s, p->span, KJ_RULE_CONST_PARAMETER, "a const parameter is a scalar");
-        kj_hint(s->diag, m, "declare a const array at the top of the file");
+        kj_hint(s->diag, m,
+                "leave const out: that a kernel only reads an array needs no word; one whose "
+                "values are known "
+                "is declared at the top of the file");
     } else if (p->is_const && (t.of || t.kind == KJ_T_TUPLE)) {
         kj_sema_error(s, p->span, KJ_RULE_CONST_PARAMETER,
                       "a const parameter is a number or a bool");

@@ -283,8 +283,8 @@ static bool hint_of(kj_sema *s, kj_message *m, const char *name, const row *rows
                     s->in_run ? "write" : "a run block does it:", rows[i].hint);
         else
             kj_hint(s->diag, m, "%s", rows[i].hint);
-        if (!rows[i].run && writes)
-            kj_fix_name(s, m, rows[i].hint + strlen(begin));
+        if (rows[i].run ? s->in_run : writes)
+            kj_fix_name(s, m, rows[i].hint + (writes ? strlen(begin) : 0));
         return true;
     }
     return false;
