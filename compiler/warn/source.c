@@ -26,6 +26,27 @@ static void see_condition(kj_body *b, const kj_expr *test)
     see_part(b, test);
 }
 
+/* Where the test is so, are there perhaps few threads alone, as for `threadIdx.x == 0 and blockIdx.x == 0`? Not behind
+ * `i < n`, where most are. */
+static bool picks(const kj_expr *test, bool holds)
+{
+    const kj_expr *lhs = test, *rhs = test;
+    switch (test->kind) {
+    case KJ_E_LOGIC: {
+        bool first = picks(test->u.logic.lhs, holds), second = picks(test->u.logic.rhs, holds);
+        return test->u.logic.is_or == holds ? first && second : first || second;
+    }
+    case KJ_E_UNARY: return picks(test->u.unary.arg, !holds);
+    case KJ_E_BINARY:
+        lhs = test->u.binary.lhs, rhs = test->u.binary.rhs;
+        if (test->u.binary.op == KJ_OP_EQ || test->u.binary.op == KJ_OP_NE)
+            return holds == (test->u.binary.op == KJ_OP_EQ);
+        return lhs->kind == KJ_E_INT || rhs->kind == KJ_E_INT;
+    case KJ_E_CHAIN: return false;
+    default: return true; /* nobody knows */
+    }
+}
+
 static void see_part(void *ctx, const kj_expr *e)
 {
     kj_body *b = ctx;
@@ -47,7 +68,13 @@ static void see_part(void *ctx, const kj_expr *e)
     const kj_expr *operand = e->kind == KJ_E_CHAIN ? e->u.chain.operands : NULL;
     for (int i = 0; operand && operand->next; operand = operand->next, i++)
         kj_see_comparison(b, e->u.chain.ops[i], operand, operand->next);
+    const kj_expr *test = e->kind == KJ_E_COND    ? e->u.cond.test
+                          : e->kind == KJ_E_LOGIC ? e->u.logic.lhs
+                                                  : NULL;
+    bool picked = test && (picks(test, true) || picks(test, false));
+    b->picked += picked;
     kj_each_part(e, see_part, b);
+    b->picked -= picked;
 }
 
 /* What is assigned: a name, or a field of one, is not read by that. */
@@ -223,9 +250,15 @@ static const kj_looped *put_aside(kj_body *b, const kj_looped *before)
 static void see_ways(kj_body *b, const kj_stmt *st)
 {
     const kj_looped *before = b->looped;
+    bool picked = picks(st->u.if_.test, true), others = picks(st->u.if_.test, false);
+    b->picked += picked;
     see_list(b, st->u.if_.yes);
+    b->picked += others - picked;
     const kj_looped *yes = put_aside(b, before);
     see_list(b, st->u.if_.no);
+    b->picked -= others;
+    if (st->u.if_.yes && kj_end_of(st->u.if_.yes))
+        b->picked += others; /* up to the end of the list */
     if (st->u.if_.no && kj_end_of(st->u.if_.no))
         put_aside(b, before);
     if (st->u.if_.yes && kj_end_of(st->u.if_.yes))
@@ -234,19 +267,8 @@ static void see_ways(kj_body *b, const kj_stmt *st)
         note_looped(b, yes->name, yes->at);
 }
 
-/* Is it for few threads, as `threadIdx.x == 0 and blockIdx.x == 0`? */
-static bool picks(const kj_expr *test)
-{
-    if (test->kind == KJ_E_LOGIC) {
-        bool first = picks(test->u.logic.lhs), second = picks(test->u.logic.rhs);
-        return test->u.logic.is_or ? first && second : first || second;
-    }
-    return test->kind == KJ_E_BINARY && test->u.binary.op == KJ_OP_EQ;
-}
-
 static void see_stmt(kj_body *b, const kj_stmt *st)
 {
-    bool picked = st->kind == KJ_S_IF && picks(st->u.if_.test);
     switch (st->kind) {
     case KJ_S_LET:
     case KJ_S_PARAM: see_let(b, st); break;
@@ -264,9 +286,7 @@ static void see_stmt(kj_body *b, const kj_stmt *st)
         see_condition(b, st->u.if_.test);
         if (st->u.if_.no || kj_end_of(st->u.if_.yes))
             kj_guard(b, st->u.if_.test); /* where it does not hold, code goes on */
-        b->picked += picked;
         see_ways(b, st);
-        b->picked -= picked;
         break;
     case KJ_S_FOR: see_for(b, st); break;
     case KJ_S_WHILE:
@@ -274,7 +294,9 @@ static void see_stmt(kj_body *b, const kj_stmt *st)
             ; /* for ever, until a break */
         else
             see_condition(b, st->u.while_.test);
+        b->picked += picks(st->u.while_.test, true);
         see_list(b, st->u.while_.body);
+        b->picked -= picks(st->u.while_.test, true);
         break;
     case KJ_S_BLOCK: see_list(b, st->u.block.body); break;
     case KJ_S_WITH: see_with(b, st); break;
@@ -296,11 +318,13 @@ static void see_stmt(kj_body *b, const kj_stmt *st)
 static void see_list(kj_body *b, const kj_stmt *list)
 {
     kj_named_value *before = b->last;
+    int picked = b->picked;
     kj_warn_of_list(b, list);
     b->depth++;
     for (const kj_stmt *st = list; st; st = st->next)
         see_stmt(b, st);
     b->depth--;
+    b->picked = picked;
     kj_warn_close(b, before);
 }
 

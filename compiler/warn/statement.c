@@ -210,8 +210,10 @@ static void warn_of_random(kj_body *b, const kj_expr *e)
     const char *front = short_text(b, callee->span.begin, seed->span.end);
     if (front)
         kj_hint(b->diag, m,
-                "a seed and the number's place make it: %s, i), where let i = grid(1)%s", front,
-                uniform ? "; from lo to hi it is lo + (hi - lo) times that" : "");
+                "a seed and the number's place make it: %s, i), where let i = grid(1)%s; where all "
+                "are to "
+                "have the same, its place has a name, let k = 0",
+                front, uniform ? ", from lo to hi lo + (hi - lo) times that" : "");
 }
 
 void kj_warn_of_operation(kj_body *b, const kj_expr *e)

@@ -24,6 +24,9 @@ KINDS = {
                           "{x} if n > {k} else {x}", "{x} * {x} + {x}"]),
     "literal": ("0.1 if n > 1 else 0.2", ["{x} + {x}", "{x} if n > {k} else {x}", "max({x}, {x})", "-({x} * {x})"]),
     "tuple": ("(a[i], i)", ["({x}, {x})", "{x} if n > {k} else {x}", "({x}[0], {x}[1])", "({x}[0] + {x}[1], {x}[0])"]),
+    "tuple of literals": ("(1, 2.5)", ["({x}, {x})", "({x}, 1, {x})", "({x}, {x})[0]"]),
+    "tuple of constants": ("(N, N > 1)", ["({x}, {x})"]),
+    "tuple of arrays": ("(a, a.shape)", ["({x}, {x})"]),
     "array": ("a if n > 1 else a[1:]", ["{x} if n > {k} else {x}", "{x}[1:] if n > {k} else {x}", "{x}[{x}[0]:]",
                                         "{x}[{x}.shape[0] - {x}.shape[0]:]"]),
 }
@@ -36,6 +39,8 @@ USES = {
     "f32": ["a[i] = i32({x})", "if {x} > 3 {{ a[i] = 1 }}", "a[i32({x})] = 1"],
     "literal": ["a[i] = i32({x})", "if {x} > n {{ a[i] = 1 }}"],
     "tuple": ["a[i] = 1", "let first, second = {x}\na[i] = 1"],
+    **dict.fromkeys(["tuple of literals", "tuple of constants", "tuple of arrays"],
+                    ["a[i] = 1", "for v in {x} {{ a[i] = 1 }}", "var y = {x}\na[i] = 1", "a[({x}, twice(i, n))[1]] = 1"]),
     "array": ["{x}[i] = 1", "a[i] = {x}[i] + i32({x}.size)", "atomic.add({x}, i, 1)"],
 }
 RUN = {"(1, 2)": "({x}, {x})", "[1, 2]": "[{x}, {x}]", "1": "{x} + {x}", "true": "{x} and {x}", "ones(4)": "{x} + {x}"}
@@ -55,7 +60,7 @@ def programs():
         for step in steps:
             for use in USES[kind]:
                 body = ["let i = i32(grid(1))"] + chain(first, step) + [use.format(x=f"v{NAMES - 1}")]
-                yield twice + "kernel k(a: i32[], n: i32) {\n" + indented(body) + "}\n"
+                yield twice + "kernel k(a: i32[], n: i32, const N: i32 = 3) {\n" + indented(body) + "}\n"
     for first, step in RUN.items():
         yield "run {\n" + indented(chain(first, step)) + "}\n"
         yield ("".join(line.replace("let v", "const V", 1).replace("(v", "(V").replace(" v", " V").replace("[v", "[V") + "\n"

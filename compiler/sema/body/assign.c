@@ -64,8 +64,12 @@ kj_operand kj_declared(kj_sema *s, const char *name, kj_span span, bool mutable,
     }
     if (v.kind == KJ_V_TUPLE) {
         kj_operand *items = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)v.u.tuple.n + 1);
-        for (int i = 0; i < v.u.tuple.n; i++)
+        for (int i = 0; i < v.u.tuple.n; i++) {
+            int nodes = s->nodes;
             items[i] = kj_declared(s, part_name(s, name, &v, i), span, mutable, v.u.tuple.items[i]);
+            if (s->nodes == nodes)
+                kj_spend(s, 1); /* of tuples of tuples there are twice as many with each name */
+        }
         v.u.tuple.items = items;
     }
     if (v.kind == KJ_V_ARRAY && mutable) {

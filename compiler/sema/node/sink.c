@@ -185,6 +185,7 @@ void kj_spill(kj_sema *s, kj_operand *v, kj_tstmt ***at)
         if (!kj_is_stable(number))
             *v = kj_choice_of(s, *v, spill_expr(s, number, at));
     } else if (v->kind == KJ_V_TUPLE) {
+        kj_spend(s, v->u.tuple.n);
         kj_operand *items = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)v->u.tuple.n + 1);
         for (int i = 0; i < v->u.tuple.n; i++) {
             items[i] = v->u.tuple.items[i];
