@@ -295,7 +295,8 @@ static void find_uniform(job *j)
     for (int i = 0; i < j->nitems && !j->over; i++) {
         item *it = &j->items[i];
         it->deps = kj_uniform(j->arena, it->kernel);
-        it->deps->alone = by_gangs(j) && kj_run_alone(j->arena, it->kernel, it->deps);
+        if (by_gangs(j))
+            kj_run_alone(j->arena, it->kernel, it->deps);
         if (j->options->verify)
             check(j, "uniform", kj_uniform_check(j->arena, it->kernel, it->deps));
         if (j->stage == KJ_STAGE_UNIFORM)

@@ -69,6 +69,7 @@ typedef struct search {
     int loops;      /* around */
     int outside;    /* of those around the function that was written in, too */
     int operations;
+    int lines; /* accesses of neighbours side by side */
     cost sum;
 } search;
 
@@ -130,7 +131,7 @@ static kj_step step_of(search *f, const kj_texpr *e)
 /* What is alike for all, or moves by an element, is a number of the gang's. */
 static bool is_a_thread_s(kj_step s)
 {
-    return s != KJ_STEP_STAYS && s != KJ_STEP_ONE;
+    return !kj_step_is_short(s);
 }
 
 /* ---- Accesses ---- */
@@ -145,10 +146,12 @@ static bool is_near(search *f, const kj_tarray *a, kj_texpr *const *index)
         return false;
     while (last > 0 && index[last]->kind == KJ_TE_CONST)
         last--;
-    if (last < 0 || step_of(f, index[last]) != KJ_STEP_ONE)
+    kj_step along = last < 0 ? KJ_STEP_FAR : step_of(f, index[last]);
+    if (along == KJ_STEP_STAYS || !kj_step_is_short(along))
         return false;
     const kj_texpr *stride = a->stride[last];
-    return stride->kind != KJ_TE_CONST || llabs(stride->u.value.i) <= FEW;
+    int64_t most = f->steps.large ? 1 : FEW; /* only rows are looked at (lower/memory/row.c) */
+    return stride->kind != KJ_TE_CONST || llabs(stride->u.value.i) <= most;
 }
 
 static kj_step step_of_place(search *f, const kj_tarray *a, kj_texpr *const *index)
@@ -189,7 +192,7 @@ static int count_columns(search *f, const kj_tarray *a, kj_texpr *const *index)
         return 1;
     if (!f->rows) {
         f->rows = KJ_NEW(f->arena, kj_steps);
-        if (!kj_steps_find(f->rows, f->arena, k, k->lanes == 1 ? 0 : 1, false))
+        if (!kj_steps_find(f->rows, f->arena, k, k->lanes == 1 ? 0 : 1, false, f->steps.large))
             f->rows->kernel = NULL;
     }
     return f->rows->kernel && kj_step_of_place(f->rows, a, index) == KJ_STEP_ONE ? rows : 1;
@@ -208,6 +211,7 @@ static cost cost_apart(search *f, const kj_tarray *a, kj_texpr *const *index, bo
 static void access(search *f, const kj_tarray *a, kj_texpr *const *index, bool stores)
 {
     kj_step s = step_of_place(f, a, index);
+    f->lines += !is_a_thread_s(s) && s != KJ_STEP_STAYS;
     if (a->root->space == KJ_LOCAL)
         add(f, cost_of_local(a, s, stores));
     else if (!is_a_thread_s(s))
@@ -395,17 +399,34 @@ static void count(search *f, const kj_tstmt *s)
 
 /* ---- The choice ---- */
 
-bool kj_run_alone(kj_arena *arena, const kj_tkernel *k, const kj_deps *deps)
+/* large: kj_steps'. */
+static bool is_quicker_alone(search *f, const kj_tkernel *k, bool large)
 {
     enum { ROUNDS = 3 /* of which the last finds hardly anything */ };
-    search f = {.deps = deps, .arena = arena, .turns = 1, .often = 1};
-    if (k->block[0] < 2 || deps->warps || deps->atomics || k->checks & KJ_CHECKS_WATCHED ||
-        kj_shows_order(k) || (kj_is_narrow(k) && !k->across) ||
-        !kj_steps_find(&f.steps, arena, k, k->lanes, k->flat))
+    *f = (search){.deps = f->deps, .arena = f->arena, .turns = 1, .often = 1};
+    if (!kj_steps_find(&f->steps, f->arena, k, k->lanes, k->flat, large))
         return false;
-    f.apart = KJ_NEW_ARRAY(arena, bool, (size_t)k->nvars + 1);
+    f->apart = KJ_NEW_ARRAY(f->arena, bool, (size_t)k->nvars + 1);
     for (int i = 0; i < ROUNDS; i++)
-        find_list(&f, k->body->body, false, false);
-    count(&f, k->body->body);
-    return f.sum.alone * 1.25 < f.sum.gang;
+        find_list(f, k->body->body, false, false);
+    count(f, k->body->body);
+    return f->sum.alone * 1.25 < f->sum.gang;
+}
+
+/* Rows that lie so only where numbers are large are looked at; few of them (lower/memory/row.c). */
+static bool is_quicker_where_large(search *f, const kj_tkernel *k)
+{
+    enum { FEW = 16 };
+    return !is_quicker_alone(f, k, true) && f->lines <= FEW;
+}
+
+void kj_run_alone(kj_arena *arena, const kj_tkernel *k, kj_deps *deps)
+{
+    search f = {.deps = deps, .arena = arena};
+    if (k->block[0] < 2 || deps->warps || deps->atomics || k->checks & KJ_CHECKS_WATCHED ||
+        kj_shows_order(k) || (kj_is_narrow(k) && !k->across) || !is_quicker_alone(&f, k, false))
+        return;
+    deps->alone = true;
+    if (is_quicker_where_large(&f, k) && kj_find_large(arena, &f.steps, &deps->large))
+        deps->alone = deps->large != NULL; /* constants are known to be */
 }

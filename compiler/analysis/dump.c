@@ -21,11 +21,15 @@ static void put_kernel(dump *d, const kj_tkernel *k)
     for (int i = 0; i < 3; i++)
         kj_text_printf(&d->out, "%s%lld", i ? ", " : "",
                        (long long)k->block[kj_swapped(i, k->lanes)]);
-    kj_text_printf(&d->out, "]%s",
-                   d->deps && d->deps->alone ? ", threads one by one"
-                   : k->flat                 ? ", lanes by the threads' numbers"
-                   : k->across               ? ", lanes across blocks"
-                                             : "");
+    bool alone = d->deps && d->deps->alone;
+    kj_text_printf(&d->out, "]%s%s",
+                   alone && d->deps->large ? ", threads one by one where numbers are small"
+                   : alone                 ? ", threads one by one"
+                                           : "",
+                   alone && !d->deps->large ? ""
+                   : k->flat                ? ", lanes by the threads' numbers"
+                   : k->across              ? ", lanes across blocks"
+                                            : "");
     kj_text_printf(&d->out, k->lanes ? ", lanes along %c\n" : "\n", "xyz"[k->lanes]);
 }
 

@@ -50,7 +50,7 @@ static double count_rows(const search *f)
 static double cost_narrow(const search *f, const kj_tarray *a, kj_texpr *const *index, kj_step s)
 {
     enum { STRIP = 6, GATHER = 32, LINES = 48 };
-    if (s == KJ_STEP_STAYS || s == KJ_STEP_ONE)
+    if (kj_step_is_short(s))
         return 2 * count_rows(f);
     return count_rows(f) + (goes_along(f, a, index) ? STRIP : f->steps.axis == 0 ? GATHER : LINES);
 }
@@ -74,11 +74,11 @@ static void access(search *f, const kj_tarray *a, kj_texpr *const *index)
         return;
     }
     kj_step s = kj_step_of_place(&f->steps, a, index);
-    double once = s == KJ_STEP_STAYS || s == KJ_STEP_ONE ? 1 : GATHER;
+    double once = kj_step_is_short(s) ? 1 : GATHER;
     f->cost += times * (f->narrow ? cost_narrow(f, a, index, s) : once);
-    f->moves |= s == KJ_STEP_ONE;
+    f->moves |= s == KJ_STEP_ONE || s == KJ_STEP_SELDOM;
     f->follows |= s != KJ_STEP_STAYS;
-    f->apart |= s != KJ_STEP_STAYS && s != KJ_STEP_ONE;
+    f->apart |= !kj_step_is_short(s);
 }
 
 /* How many operations of vectors an expression is, without its operands. What moves by an element is a number. Of
@@ -99,7 +99,7 @@ static int count_operations(search *f, const kj_texpr *e)
     default: return 0;
     }
     kj_step s = ++f->operations <= LOOKED_AT ? kj_step_of(&f->steps, e) : KJ_STEP_FAR;
-    return s == KJ_STEP_STAYS || s == KJ_STEP_ONE ? 0 : math ? MATH : 1;
+    return kj_step_is_short(s) ? 0 : math ? MATH : 1;
 }
 
 static bool visit_access(void *ctx, const kj_tstmt *s, const kj_texpr *e)
@@ -147,7 +147,7 @@ static void count(search *f, const kj_tstmt *s)
  * to be known are not worth the time: then x is the best. */
 static double cost_along(search *f, kj_arena *arena, const kj_tkernel *k, int axis, bool flat)
 {
-    if (!kj_steps_find(&f->steps, arena, k, axis, flat))
+    if (!kj_steps_find(&f->steps, arena, k, axis, flat, false))
         return axis == 0 && !flat ? 0 : INFINITY;
     count(f, k->body->body);
     bool any = axis == 0 || f->moves || (f->narrow && f->follows && k->block[axis] >= FEW);

@@ -1,18 +1,41 @@
 /* How far values move from one thread to the next. */
 #include "analysis/step.h"
 
-/* Of a sum or difference, x - x aside. */
+/* As many as a gang's lanes may be: what is divided by as much is the same for nearly all of them. */
+enum { NEIGHBOURS = 64 };
+
+/* One that hardly tells neighbours apart takes nothing from the other. */
+static bool adds_nothing(kj_step s)
+{
+    return s == KJ_STEP_STAYS || s == KJ_STEP_SELDOM;
+}
+
 static kj_step sum(kj_step a, kj_step b)
 {
     bool number = (a == KJ_STEP_ALONG_X && b == KJ_STEP_NUMBER_Y) ||
                   (a == KJ_STEP_NUMBER_Y && b == KJ_STEP_ALONG_X);
-    return a == KJ_STEP_STAYS ? b : b == KJ_STEP_STAYS ? a : number ? KJ_STEP_ONE : KJ_STEP_FAR;
+    if (adds_nothing(a) || adds_nothing(b))
+        return a > b ? a : b;
+    if (a == KJ_STEP_ONE && b == KJ_STEP_ONE)
+        return KJ_STEP_TWO;
+    return number ? KJ_STEP_ONE : KJ_STEP_FAR;
+}
+
+/* What a number that is not known is taken from i by is as i itself. */
+static kj_step difference(const kj_steps *f, kj_step a, kj_step b)
+{
+    if (f->large && a == b && (a == KJ_STEP_ONE || a == KJ_STEP_TWO))
+        return KJ_STEP_SELDOM;
+    return f->large && a == KJ_STEP_TWO && b == KJ_STEP_ONE ? KJ_STEP_ONE : sum(a, b);
 }
 
 /* Of what is one of the two, as min(i, n) is. */
 static kj_step either(kj_step a, kj_step b)
 {
-    return a == KJ_STEP_STAYS || a == b ? b : b == KJ_STEP_STAYS ? a : KJ_STEP_FAR;
+    bool short_ = kj_step_is_short(a) && kj_step_is_short(b);
+    if (short_ || adds_nothing(a) || adds_nothing(b) || a == b)
+        return a > b ? a : b;
+    return KJ_STEP_FAR;
 }
 
 static bool is_width(const kj_steps *f, const kj_texpr *e)
@@ -24,22 +47,119 @@ static bool is_width(const kj_steps *f, const kj_texpr *e)
                : e->kind == KJ_TE_INDEX && e->u.index.which == KJ_BLOCK_DIM && e->u.index.axis == 0;
 }
 
+static bool is_const(const kj_texpr *e, int64_t *v)
+{
+    while (e->kind == KJ_TE_CONVERT)
+        e = e->u.unary.arg;
+    bool is = e->kind == KJ_TE_CONST && kj_is_int(e->type);
+    *v = is ? e->u.value.i : 0;
+    return is;
+}
+
+/* Does it go on from thread to thread? */
+static bool goes_on(kj_step s)
+{
+    return s == KJ_STEP_TURNS || s == KJ_STEP_ONE || s == KJ_STEP_TWO;
+}
+
+/* Of so many side by side few differ in what is divided by n: its multiples are the gangs', or are few. */
+static bool is_many(int64_t n)
+{
+    return n >= 2 * NEIGHBOURS || n == NEIGHBOURS;
+}
+
+/* a // b, a >> b */
+static kj_step quotient(const kj_steps *f, kj_step a, const kj_texpr *by, bool shifts)
+{
+    int64_t n;
+    bool many = !is_const(by, &n) ? f->large : shifts ? n >= __builtin_ctz(NEIGHBOURS) : is_many(n);
+    return many && goes_on(a) ? KJ_STEP_SELDOM : a; /* mostly */
+}
+
+/* a % b */
+static kj_step remainder_of(const kj_steps *f, kj_step a, const kj_texpr *by)
+{
+    int64_t n;
+    bool turns = f->large && is_const(by, &n) && !is_many(n);
+    return turns && goes_on(a) ? KJ_STEP_TURNS : a; /* mostly */
+}
+
+bool kj_mask_is_high(const kj_steps *f, const kj_texpr *by)
+{
+    enum { LOOKS = 8 };
+    bool high = false;
+    for (int i = 0; i < LOOKS; i++) {
+        const kj_origin *o = by->kind == KJ_TE_VAR && !by->u.var->mutable && f->origins
+                                 ? f->origins[by->u.var->id]
+                                 : NULL;
+        bool turned = by->kind == KJ_TE_UNARY &&
+                      (by->u.unary.op == KJ_OP_INVERT || by->u.unary.op == KJ_OP_NEG);
+        high ^= turned;
+        if (turned || by->kind == KJ_TE_CONVERT)
+            by = by->u.unary.arg;
+        else if (o && !o->next)
+            by = o->value;
+    }
+    return high;
+}
+
+/* a & b */
+static kj_step masked(const kj_steps *f, kj_step a, const kj_texpr *by)
+{
+    int64_t n;
+    if (!goes_on(a))
+        return a;
+    if (!is_const(by, &n))
+        return f->large && kj_mask_is_high(f, by) ? KJ_STEP_SELDOM : a;
+    if (n % NEIGHBOURS == 0)
+        return KJ_STEP_SELDOM;
+    return f->large && (n & (NEIGHBOURS - 1)) != NEIGHBOURS - 1 ? KJ_STEP_TURNS : a; /* mostly */
+}
+
+/* a * b, a << b, of a b that stays */
+static kj_step product(kj_step a, const kj_texpr *by, bool shifts)
+{
+    int64_t n;
+    if (adds_nothing(a))
+        return a;
+    return a == KJ_STEP_ONE && is_const(by, &n) && n == (shifts ? 1 : 2) ? KJ_STEP_TWO
+                                                                         : KJ_STEP_FAR;
+}
+
+static bool is_number_y(const kj_steps *f, kj_step a, const kj_texpr *by)
+{
+    return a == KJ_STEP_ALONG_Y && is_width(f, by);
+}
+
 static kj_step step_of_binary(const kj_steps *f, const kj_texpr *e)
 {
-    kj_step a = kj_step_of(f, e->u.binary.lhs), b = kj_step_of(f, e->u.binary.rhs);
-    switch (e->u.binary.op) {
-    case KJ_OP_ADD:
-    case KJ_OP_SUB: return sum(a, b);
+    const kj_texpr *x = e->u.binary.lhs, *y = e->u.binary.rhs;
+    kj_step a = kj_step_of(f, x), b = kj_step_of(f, y);
+    kj_op op = e->u.binary.op;
+    bool commutes = op == KJ_OP_MUL || op == KJ_OP_AND;
+    if (commutes && a == KJ_STEP_STAYS && b != KJ_STEP_STAYS) {
+        const kj_texpr *other = x;
+        x = y;
+        y = other;
+        a = b;
+        b = KJ_STEP_STAYS;
+    }
+    if (op == KJ_OP_ADD || op == KJ_OP_SUB)
+        return op == KJ_OP_ADD ? sum(a, b) : difference(f, a, b);
+    if (op == KJ_OP_OR && (a == KJ_STEP_SELDOM || b == KJ_STEP_SELDOM))
+        return sum(a, b);
+    if (op == KJ_OP_MUL && is_number_y(f, a, y))
+        return KJ_STEP_NUMBER_Y;
+    if (b != KJ_STEP_STAYS)
+        return KJ_STEP_FAR;
+    switch (op) {
     case KJ_OP_FLOORDIV:
-    case KJ_OP_MOD:
-    case KJ_OP_AND:
-    case KJ_OP_SHR: return b == KJ_STEP_STAYS ? a : KJ_STEP_FAR; /* mostly */
+    case KJ_OP_SHR: return quotient(f, a, y, op == KJ_OP_SHR);
+    case KJ_OP_MOD: return remainder_of(f, a, y);
+    case KJ_OP_AND: return masked(f, a, y);
     case KJ_OP_MUL:
-        if ((a == KJ_STEP_ALONG_Y && is_width(f, e->u.binary.rhs)) ||
-            (b == KJ_STEP_ALONG_Y && is_width(f, e->u.binary.lhs)))
-            return KJ_STEP_NUMBER_Y;
-        /* fall through */
-    default: return a == KJ_STEP_STAYS && b == KJ_STEP_STAYS ? KJ_STEP_STAYS : KJ_STEP_FAR;
+    case KJ_OP_SHL: return product(a, y, op == KJ_OP_SHL);
+    default: return adds_nothing(a) ? a : KJ_STEP_FAR;
     }
 }
 
@@ -147,13 +267,16 @@ bool kj_goes_by_turns(const kj_steps *f, const kj_texpr *e)
 
 /* ---- Of a kernel ---- */
 
-bool kj_steps_find(kj_steps *f, kj_arena *arena, const kj_tkernel *k, int axis, bool flat)
+bool kj_steps_find(kj_steps *f, kj_arena *arena, const kj_tkernel *k, int axis, bool flat,
+                   bool large)
 {
     enum { ROUNDS = 8 };
     size_t nvars = (size_t)k->nvars + 1;
     *f = (kj_steps){.kernel = k,
                     .axis = axis,
                     .flat = flat,
+                    .large = large,
+                    .origins = large ? kj_origins(arena, k) : NULL,
                     .var = KJ_NEW_ARRAY(arena, kj_step, nvars),
                     .turns = KJ_NEW_ARRAY(arena, bool, nvars)};
     int rounds = 0;

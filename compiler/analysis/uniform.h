@@ -34,6 +34,15 @@ enum {
     KJ_DEP_VARIES = KJ_DEP_THREAD | KJ_DEP_GANG, /* not the same for all of a block's threads */
 };
 
+/* `a // by`, `a % by`, `a >> by` or `a & by`, of threads' numbers and one of the launch's: where that is large, or a mask that
+ * has all of the lower bits (high: none), threads side by side access elements side by side. */
+typedef struct kj_large {
+    struct kj_large *next;
+    kj_op op;
+    bool high;
+    const kj_texpr *by;
+} kj_large;
+
 typedef struct kj_deps {
     uint8_t *var;     /* by kj_var.id */
     uint8_t *element; /* by root id: KJ_DEP_ATOMIC, KJ_DEP_GIVEN where one may hold what they say */
@@ -41,8 +50,9 @@ typedef struct kj_deps {
     bool atomics;     /* the kernel has some */
     bool warps;       /* it asks for lanes or has operations of a warp: gangs are whole warps */
     uint8_t lane;     /* of laneid */
-    bool alone;       /* on a CPU its threads had best run one by one (alone.c) */
-    int lanes;        /* kj_tkernel.lanes: KJ_DEP_X is of that axis */
+    bool alone;       /* on a CPU its threads had best run one by one (alone.c), */
+    const kj_large *large; /* but where all of these are; NULL: always (large.c) */
+    int lanes;             /* kj_tkernel.lanes: KJ_DEP_X is of that axis */
 } kj_deps;
 
 /* For a CPU: the kernel, or where its gangs' lanes had best run along another axis of threadIdx than x, or by the threads'
@@ -67,8 +77,8 @@ void kj_check_grid(kj_arena *arena, kj_diag *diag, const kj_tkernel *kernel);
 /* Does a load of it see what other threads store, each time? */
 bool kj_is_fetched_again(const kj_tarray *a);
 
-/* Had a CPU best run the kernel's threads one by one (alone.c)? */
-bool kj_run_alone(kj_arena *arena, const kj_tkernel *kernel, const kj_deps *deps);
+/* Had a CPU best run the kernel's threads one by one (alone.c)? Finds deps->alone and deps->large. */
+void kj_run_alone(kj_arena *arena, const kj_tkernel *kernel, kj_deps *deps);
 
 /* The dependence of an expression; of one that loads, where it is evaluated once. */
 uint8_t kj_dep(const kj_deps *deps, const kj_texpr *e);

@@ -149,6 +149,15 @@ class Indices:
         other = lit(values.literal(r, v.type.elem)) if r.chance(50) else self.leaf(v.type.elem)
         return cond(index(array, at), inside, other)
 
+    def paired(self, e, t):
+        """The first of e's two elements in a butterfly, which are one number of the grid's apart."""
+        r = self.r
+        h = add(binary("&", self.uniformly("grid", lambda: self.real(t, 1)), lit(r.pick([3, 15, 63, 64]))), lit(1))
+        if r.chance(50):
+            return sub(mul(lit(2), e), mod(e, h) if r.chance(50) else binary("&", e, sub(h, lit(1))))
+        rest = mod(e, h)
+        return add(mul(mul(binary("//", e, h), lit(2)), h), rest) if r.chance(50) else add(e, mul(binary("//", e, h), h))
+
     def near(self):
         """A known index and something constant, a neighbour; or its partner in a butterfly."""
         r = self.r
@@ -159,6 +168,8 @@ class Indices:
         e = name(w)
         if r.chance(25):
             return binary("^", e, self.exchanging(w.type, 128))
+        if r.chance(20):
+            return self.paired(e, w.type)
         if r.chance(25):
             e = mul(e, lit(r.between(1, 3)))
         return binary(r.pick("+-"), e, lit(r.between(0, 4)))

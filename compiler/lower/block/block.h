@@ -10,6 +10,11 @@
  * thread. */
 void kj_gang_choose(kj_lower *lo, bool single);
 
+/* ---- ways.c ---- */
+
+/* Are all numbers of deps->large, so that gangs of lo->gang_lanes access rows? An i1, of what an entry begins with. */
+LLVMValueRef kj_numbers_are_large(kj_lower *lo);
+
 /* ---- gangs.c ---- */
 
 /* Emits loops over the block's gangs (single threads with `scalar`); `each` emits one gang's code

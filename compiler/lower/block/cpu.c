@@ -204,8 +204,6 @@ static void make_blocks(kj_lower *lo)
     LLVMValueRef last = LLVMGetParam(lo->fn, 2);
     lo->fail = lo->stop = kj_new_block(lo, "fail");
     LLVMBuildBr(lo->b, head);
-    lo->front = lo->watch ? NULL : before;
-    lo->early = NULL;
     LLVMPositionBuilderAtEnd(lo->b, head);
     LLVMValueRef b = LLVMBuildPhi(lo->b, lo->i64, "b");
     LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntSLT, b, last, ""), block, end);
@@ -319,6 +317,21 @@ static const kj_lowering lowering = {
     .together = together,
 };
 
+/* Gangs where that is quicker, else one thread after the other. */
+static void make_two_ways(kj_lower *lo)
+{
+    LLVMBasicBlockRef gangs = kj_new_block(lo, "gangs"), alone = kj_new_block(lo, "alone");
+    LLVMBuildCondBr(lo->b, kj_numbers_are_large(lo), gangs, alone);
+    LLVMPositionBuilderAtEnd(lo->b, gangs);
+    make_blocks(lo);
+    LLVMPositionBuilderAtEnd(lo->b, alone);
+    place_variables(lo); /* as if they had not been seen */
+    lo->slots = lo->home;
+    lo->told = NULL;
+    kj_gang_choose(lo, true);
+    make_blocks(lo);
+}
+
 void kj_lower_cpu(kj_arena *arena, const kj_entry_spec *spec, kj_code *out)
 {
     const kj_tkernel *kernel = spec->kernel;
@@ -328,7 +341,9 @@ void kj_lower_cpu(kj_arena *arena, const kj_entry_spec *spec, kj_code *out)
     lo.target = &lowering;
     lo.regions = spec->regions;
     lo.local_scratch = KJ_NEW_ARRAY(arena, int64_t, (size_t)kernel->nroots + 1);
-    kj_gang_choose(&lo, spec->replay);
+    bool two_ways = lo.deps->large && lo.regions->fused && !spec->replay;
+    kj_gang_choose(&lo, spec->replay || (lo.deps->alone && !two_ways));
+    out->across = lo.across;
     kj_grid_open(&lo);
     make_function(&lo, spec->entry);
     LLVMBasicBlockRef load = LLVMGetInsertBlock(lo.b);
@@ -345,10 +360,10 @@ void kj_lower_cpu(kj_arena *arena, const kj_entry_spec *spec, kj_code *out)
         lo.least = kj_alloca(&lo, lo.i64, "least");
     lo.rows = lo.lanes = 1;
     lo.slots = lo.home;
-    make_blocks(&lo);
+    lo.front = lo.watch ? NULL : LLVMGetInsertBlock(lo.b);
+    (two_ways ? make_two_ways : make_blocks)(&lo);
     LLVMBuildBr(lo.allocas, load);
     kj_lower_seal(&lo);
     out->scratch = lo.scratch;
     out->fused = lo.regions->fused;
-    out->across = lo.across;
 }

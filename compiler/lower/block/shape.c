@@ -75,7 +75,6 @@ void kj_gang_choose(kj_lower *lo, bool single)
     const int64_t *block = lo->kernel->block;
     int64_t threads = block[0] * block[1] * block[2];
     int64_t locals = count_locals(lo->kernel);
-    single |= lo->deps->alone;
     lo->masks_cost = lo->vector < 16; /* AVX-512 masks words for nothing */
     int vectors = is_wide(lo->kernel) ? 2 : 4, parts = most_parts(lo->kernel);
     vectors = parts < vectors ? vectors / parts : 1;

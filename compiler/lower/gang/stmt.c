@@ -560,7 +560,9 @@ static kj_mask lower_list(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, 
             return m;
         const kj_tstmt *last = kj_lower_group(lo, s, end, m);
         if (last) {
-            s = last;
+            for (; s != last; s = s->next)
+                kj_seam_passed(lo, s);
+            kj_seam_passed(lo, last);
             continue;
         }
         kj_mask after = lower_stmt(lo, s, m);

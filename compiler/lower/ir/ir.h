@@ -31,6 +31,7 @@ typedef enum kj_form {
 typedef enum kj_run {
     KJ_RUNS_NOT,   /* as far as is known */
     KJ_RUNS_LINE,  /* one apart */
+    KJ_RUNS_TWICE, /* two apart: 2 * i, from which butterflies take `i % h` or `i & (h - 1)` */
     KJ_RUNS_OFTEN, /* often one apart, or all the same: worth a look */
 } kj_run;
 

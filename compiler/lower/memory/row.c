@@ -51,6 +51,17 @@ static LLVMValueRef load_same(kj_lower *lo, const kj_access *a, const run_branch
     return kj_splat(lo, kj_alias_mark(lo, v, a->scope), a->offset.lanes);
 }
 
+/* The halves of butterflies are rows with gaps between them, and behind looks at what each gang does: no processor guesses
+ * what follows early enough. */
+static void fetch_ahead(kj_lower *lo, const run_branch *r)
+{
+    enum { ROWS = 4 };
+    int bytes = r->access.offset.lanes * kj_types[r->access.type].size;
+    LLVMValueRef by = kj_i64(lo, ROWS * bytes);
+    LLVMValueRef at = kj_lower_element(lo, r->access.type, r->access.base, r->access.offset.v[0]);
+    kj_prefetch(lo, LLVMBuildGEP2(lo->b, lo->i8, at, &by, 1, ""), bytes, 3);
+}
+
 static LLVMValueRef load_runs(kj_lower *lo, const kj_access *a, int row, kj_mask m)
 {
     int lanes = a->offset.lanes;
@@ -58,6 +69,8 @@ static LLVMValueRef load_runs(kj_lower *lo, const kj_access *a, int row, kj_mask
     LLVMBasicBlockRef from[3], same = kj_new_block(lo, "same"), apart = kj_new_block(lo, "apart");
     LLVMValueRef v[3];
     run_branch r = branch_line(lo, a, row);
+    if (lo->deps->large && m.kind == KJ_ALL)
+        fetch_ahead(lo, &r);
     v[0] = kj_load_unit(lo, &r.access, row, type, m);
     from[0] = LLVMGetInsertBlock(lo->b);
     LLVMBuildBr(lo->b, r.done);

@@ -7,12 +7,14 @@
 
 static bool is_apart(kj_tile t)
 {
-    return t.lanes > 1 && kj_runs(t) == KJ_RUNS_NOT;
+    return t.lanes > 1 && (kj_runs(t) == KJ_RUNS_NOT || kj_runs(t) == KJ_RUNS_TWICE);
 }
 
 /* A line times a number has steps of that number. */
 kj_run kj_runs_of(kj_op op, kj_tile a, kj_tile b)
 {
+    if (op == KJ_OP_SUB && kj_runs(a) == KJ_RUNS_TWICE && b.lanes > 1 && !is_apart(b))
+        return KJ_RUNS_OFTEN;
     bool scaled = op == KJ_OP_MUL || op == KJ_OP_SHL;
     bool line = kj_runs(a) == KJ_RUNS_LINE || kj_runs(b) == KJ_RUNS_LINE;
     if (is_apart(a) || is_apart(b) || (a.lanes == 1 && b.lanes == 1) || (scaled && line))

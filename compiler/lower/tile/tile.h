@@ -103,8 +103,9 @@ LLVMValueRef kj_floor_div(kj_lower *lo, kj_tile t, kj_tile ta, kj_tile tb, LLVMV
 
 static inline kj_run kj_runs(kj_tile t)
 {
-    bool line = t.form == KJ_LINEAR && t.stride == 1;
-    return line ? KJ_RUNS_LINE : t.runs;
+    if (t.form != KJ_LINEAR)
+        return t.runs;
+    return t.stride == 1 ? KJ_RUNS_LINE : t.stride == 2 ? KJ_RUNS_TWICE : KJ_RUNS_NOT;
 }
 /* What a op b is, or what is chosen of a and b (KJ_OP_ADD). */
 kj_run kj_runs_of(kj_op op, kj_tile a, kj_tile b);
