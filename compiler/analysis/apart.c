@@ -67,48 +67,101 @@ static bool changes_none(void *ctx, const kj_tstmt *s, const kj_texpr *e)
     return !a || !w->root[a->root->id];
 }
 
-typedef struct countdown {
+/* A number that each turn of a loop brings nearer to a constant, at which it ends. */
+typedef struct counting {
     const kj_var *var;
+    kj_op by; /* KJ_OP_ADD, KJ_OP_SUB: by how much is a constant, too */
+    int64_t
+        limit; /* it comes there without wrapping: it is signed, and counts to 0 or above and to no end of its type */
     bool lasts; /* something may keep the loop from its end */
-} countdown;
+} counting;
 
 /* n = n - 1, or by another constant. */
-static bool is_step(const kj_tstmt *s, const kj_var *v)
+static bool is_step(const kj_tstmt *s, const counting *c)
 {
     const kj_texpr *value =
-        s->kind == KJ_TS_ASSIGN && s->u.assign.var == v ? s->u.assign.value : NULL;
-    return value && value->kind == KJ_TE_BINARY && value->u.binary.op == KJ_OP_SUB &&
-           value->u.binary.lhs->kind == KJ_TE_VAR && value->u.binary.lhs->u.var == v &&
-           value->u.binary.rhs->kind == KJ_TE_CONST && value->u.binary.rhs->u.value.i > 0;
+        s->kind == KJ_TS_ASSIGN && s->u.assign.var == c->var ? s->u.assign.value : NULL;
+    if (!value || value->kind != KJ_TE_BINARY || value->u.binary.op != c->by ||
+        value->u.binary.lhs->kind != KJ_TE_VAR || value->u.binary.lhs->u.var != c->var ||
+        value->u.binary.rhs->kind != KJ_TE_CONST)
+        return false;
+    int64_t most = INT64_MAX >> (64 - 8 * kj_types[c->var->type].size);
+    int64_t by = value->u.binary.rhs->u.value.i;
+    return by > 0 && (c->by == KJ_OP_SUB ? c->limit >= 0 : by <= most - c->limit);
 }
 
 static bool find_lasting(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 {
-    countdown *c = ctx;
+    counting *c = ctx;
     bool assigns = !e && s->kind == KJ_TS_ASSIGN && s->u.assign.var == c->var;
-    c->lasts |= (assigns && !is_step(s, c->var)) || (!e && s->kind == KJ_TS_CONTINUE);
+    c->lasts |= assigns && !is_step(s, c);
     return !c->lasts;
 }
 
-/* Is `test` false when a number that each of the loop's turns makes less is at its end? One that comes there without
- * wrapping: of a signed type, and to 0 or above. */
-static bool is_counted_down(const kj_tstmt *loop, const kj_texpr *test)
+/* May it go on with the next turn of the loop around it? */
+static bool goes_on(const kj_tstmt *s)
 {
-    if (test->kind == KJ_TE_LOGIC && !test->u.logic.is_or)
-        return is_counted_down(loop, test->u.logic.lhs) || is_counted_down(loop, test->u.logic.rhs);
-    bool compares = test->kind == KJ_TE_BINARY &&
-                    (test->u.binary.op == KJ_OP_GT || test->u.binary.op == KJ_OP_GE) &&
-                    test->u.binary.lhs->kind == KJ_TE_VAR &&
-                    test->u.binary.rhs->kind == KJ_TE_CONST &&
-                    kj_is_signed(test->u.binary.lhs->type) && test->u.binary.rhs->u.value.i >= 0;
-    if (!compares)
-        return false;
-    countdown c = {.var = test->u.binary.lhs->u.var};
+    bool some = s->kind == KJ_TS_CONTINUE;
+    for (const kj_tstmt *t = s->kind == KJ_TS_IF ? s->u.if_.yes : NULL; t && !some; t = t->next)
+        some = goes_on(t);
+    for (const kj_tstmt *t = s->kind == KJ_TS_IF ? s->u.if_.no : NULL; t && !some; t = t->next)
+        some = goes_on(t);
+    return some;
+}
+
+/* What follows in the loop's body, if each turn comes there. */
+static const kj_tstmt *next_of_all(const kj_tstmt *s)
+{
+    return goes_on(s) ? NULL : s->next;
+}
+
+static bool counts(const kj_tstmt *loop, counting c)
+{
     const kj_tstmt *s = loop->u.while_.body;
-    while (s && !is_step(s, c.var))
-        s = s->next;
+    while (s && !is_step(s, &c))
+        s = next_of_all(s);
     kj_walk(loop->u.while_.body, NULL, find_lasting, &c);
     return s && !c.lasts;
+}
+
+/* Is `test` so, in the end, by a number that each of the loop's turns counts? */
+static bool comes_to(const kj_tstmt *loop, const kj_texpr *test, bool so)
+{
+    if (test->kind == KJ_TE_LOGIC) {
+        bool one = comes_to(loop, test->u.logic.lhs, so),
+             other = comes_to(loop, test->u.logic.rhs, so);
+        return test->u.logic.is_or == so ? one || other : one && other;
+    }
+    if (test->kind == KJ_TE_UNARY && test->u.unary.op == KJ_OP_NOT)
+        return comes_to(loop, test->u.unary.arg, !so);
+    if (test->kind != KJ_TE_BINARY || kj_ops[test->u.binary.op].class != KJ_OPS_COMPARE)
+        return false;
+    const kj_texpr *n = test->u.binary.lhs, *limit = test->u.binary.rhs;
+    kj_op op = test->u.binary.op;
+    bool less = op == KJ_OP_LT || op == KJ_OP_LE, more = op == KJ_OP_GT || op == KJ_OP_GE;
+    if (!less && !more)
+        return false;
+    if (n->kind == KJ_TE_CONST) {
+        const kj_texpr *first = n;
+        n = limit;
+        limit = first;
+        less = !less;
+    }
+    if (n->kind != KJ_TE_VAR || limit->kind != KJ_TE_CONST || !kj_is_signed(n->type))
+        return false;
+    kj_op by = less == so ? KJ_OP_SUB : KJ_OP_ADD;
+    return counts(loop, (counting){n->u.var, by, limit->u.value.i, false});
+}
+
+/* Does the loop end by a count, by its condition or a break that each turn comes by? */
+static bool is_counted(const kj_tstmt *loop)
+{
+    bool counted = comes_to(loop, loop->u.while_.test, false);
+    for (const kj_tstmt *s = loop->u.while_.body; s && !counted; s = next_of_all(s)) {
+        const kj_tstmt *yes = s->kind == KJ_TS_IF ? s->u.if_.yes : NULL;
+        counted = yes && yes->kind == KJ_TS_BREAK && comes_to(loop, s->u.if_.test, true);
+    }
+    return counted;
 }
 
 static bool is_other(void *ctx, const kj_tstmt *s, const kj_texpr *e)
@@ -123,7 +176,7 @@ static bool note_loop(void *ctx, const kj_tstmt *s, const kj_texpr *e)
     waited *w = ctx;
     const parting *p = w->in;
     if (e || s->kind != KJ_TS_WHILE || kj_find_spin(p->arena, p->kernel, s, s->next) != s ||
-        is_counted_down(s, s->u.while_.test) ||
+        is_counted(s) ||
         (w->loop && !kj_walk(w->loop, w->loop->next, is_other, (void *)(uintptr_t)s)))
         return true;
     w->swaps = false;
