@@ -295,6 +295,8 @@ static range range_of(const kj_made *w, const kj_texpr *e, int depth)
         r = (range){e->u.value.i, e->u.value.i};
     else if (e->kind == KJ_TE_CONVERT && kj_is_int(e->u.unary.arg->type))
         r = range_of(w, e->u.unary.arg, depth + 1);
+    else if (e->kind == KJ_TE_CONVERT && e->u.unary.arg->type == KJ_BOOL)
+        r = (range){0, 1};
     else if (e->kind == KJ_TE_BINARY)
         r = of_operation(w, e, depth + 1);
     else if (e->kind == KJ_TE_UNARY && e->u.unary.op == KJ_OP_NEG)

@@ -342,6 +342,13 @@ static void see_bounds(const types_walk *w, const kj_tstmt *s)
 
 /* ---- 32 bits in 64 ---- */
 
+/* Does it stand in the source, and not in what a function of the language is made of? */
+static bool stands(const kj_texpr *operation)
+{
+    kj_span all = operation->span, first = operation->u.binary.lhs->span;
+    return first.begin != all.begin || first.end != all.end;
+}
+
 /* The outermost difference of unsigned numbers that can wrap, also in sums of them; NULL: there is none. */
 static const kj_texpr *wrapping_difference(const types_walk *w, const kj_texpr *e)
 {
@@ -374,7 +381,7 @@ static void see_made(const types_walk *w, const kj_texpr *e, kj_dtype to)
     bool below = !product && kj_is_signed(to);
     if (below)
         product = wrapping_difference(w, e);
-    if (!product)
+    if (!product || !stands(product))
         return;
     bool shift = product->u.binary.op == KJ_OP_SHL, power = kj_power_base(&w->made, product);
     kj_message *m = kj_warn(w->diag, product->span, KJ_RULE_NARROW_PRODUCT,

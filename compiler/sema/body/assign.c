@@ -177,6 +177,15 @@ static bool field_place(kj_sema *s, const kj_expr *target, kj_assigned *p)
     return part != NULL;
 }
 
+/* base[i], whose base is this. */
+static void refuse_element(kj_sema *s, const kj_expr *base, const kj_operand *v)
+{
+    kj_message *m = kj_sema_error(s, base->span, KJ_RULE_NOT_AN_ARRAY, "this is %s, not an array",
+                                  kj_describe(s, v));
+    if (v->kind == KJ_V_TUPLE)
+        kj_hint(s->diag, m, "a tuple's parts are assigned together: t = (3, t[1])");
+}
+
 /* v[i] of a variable: where i is known to the thread only, one of all parts. */
 static bool part_place(kj_sema *s, const kj_expr *target, kj_assigned *p)
 {
@@ -185,8 +194,7 @@ static bool part_place(kj_sema *s, const kj_expr *target, kj_assigned *p)
         return false;
     }
     if (!kj_is_aggregate(p->at)) {
-        kj_sema_error(s, target->u.index.base->span, KJ_RULE_NOT_AN_ARRAY,
-                      "this is %s, not an array", kj_describe(s, p->at));
+        refuse_element(s, target->u.index.base, p->at);
         return false;
     }
     int parts = p->at->u.tuple.n;
@@ -258,8 +266,7 @@ static bool find_assigned(kj_sema *s, const kj_expr *target, kj_assigned *p)
     else if (kj_is_aggregate(&base))
         kj_sema_error(s, target->span, KJ_RULE_NOT_ASSIGNABLE, "this cannot be assigned");
     else if (base.kind != KJ_V_ERROR)
-        kj_sema_error(s, e->span, KJ_RULE_NOT_AN_ARRAY, "this is %s, not an array",
-                      kj_describe(s, &base));
+        refuse_element(s, e, &base);
     return p->at->kind != KJ_V_ERROR && is_place(s, target, p);
 }
 

@@ -1,6 +1,7 @@
 /* What is certain of a run block's values before it runs. In: expressions whose names were looked at; out: the
  * kind of value, its type, its axes. What may be of another kind in another run is not known: nothing is
  * guessed. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "sema/file/file.h"
@@ -323,6 +324,26 @@ static kj_dtype type_of_value(kj_sema *s, int row, const kj_expr *args)
     return k.kind == KJ_R_FLOAT ? KJ_F32 : k.kind == KJ_R_BOOL ? KJ_BOOL : small ? KJ_I32 : KJ_VOID;
 }
 
+/* What numbers that are written one behind the other make, in lists or not: i32, f32 or bool; KJ_VOID: it depends on their
+ * values. */
+static kj_dtype type_of_numbers(kj_sema *s, const kj_expr *e, kj_dtype so_far)
+{
+    for (; e && !e->keyword; e = e->next) {
+        kj_known k = e->kind == KJ_E_LIST ? nothing : kj_run_known(s, e);
+        bool small = k.kind == KJ_R_INT && k.literal && llabs(k.value) <= INT32_MAX;
+        kj_dtype type = e->kind == KJ_E_LIST ? type_of_numbers(s, e->u.list.items, so_far)
+                        : k.kind == KJ_R_FLOAT && k.type == KJ_VOID ? KJ_F32
+                        : k.kind == KJ_R_BOOL && k.type == KJ_VOID  ? KJ_BOOL
+                        : small                                     ? KJ_I32
+                                                                    : KJ_VOID;
+        bool first = so_far == KJ_NTYPES, numbers = type != KJ_BOOL && so_far != KJ_BOOL;
+        if (type == KJ_VOID || (!first && type != so_far && !numbers))
+            return KJ_VOID;
+        so_far = first || type == KJ_F32 ? type : so_far;
+    }
+    return so_far;
+}
+
 static bool is_array(kj_known k)
 {
     return k.kind == KJ_R_ARRAY || k.kind == KJ_R_SMART;
@@ -331,17 +352,21 @@ static bool is_array(kj_known k)
 static kj_known gives_array(kj_sema *s, int row, const kj_expr *args, kj_known it)
 {
     const char *signature = kj_run_builtins[row].signature;
+    bool of_numbers = row == KJ_RUN_ARANGE || row == KJ_RUN_ARRAY;
+    kj_dtype written = of_numbers ? type_of_numbers(s, args, KJ_NTYPES) : KJ_VOID;
+    if (written == KJ_NTYPES)
+        written = KJ_VOID; /* there are none */
     switch (kj_run_builtins[row].gives) {
     case KJ_GIVES_SHAPED:
         return array_of(dtype_of(s, args, signature, type_of_value(s, row, args)),
                         axes_of(s, given(s, args, signature, "shape")));
     case KJ_GIVES_LINE:
-        return array_of(dtype_of(s, args, signature, is_array(it) ? it.type : KJ_VOID), 1);
+        return array_of(dtype_of(s, args, signature, is_array(it) ? it.type : written), 1);
     case KJ_GIVES_RESHAPED: return array_of(it.type, axes_of_reshape(s, args));
     case KJ_GIVES_LIKE: return array_of(dtype_of(s, args, signature, it.type), it.ndim);
     case KJ_GIVES_SMART: it.kind = KJ_R_SMART; return it;
     default:
-        it = array_of(dtype_of(s, args, signature, KJ_VOID), -1);
+        it = array_of(dtype_of(s, args, signature, written), -1);
         if (row == KJ_RUN_ARRAY && kj_is_of_numbers(it)) /* a vector's numbers are a list, too */
             it.ndim = axes_of_list(args);
         return it;

@@ -425,6 +425,8 @@ void kj_undeclared(kj_sema *s, const char *name, kj_span span)
                    (called && kj_hint_type(s, m, name))))
         return;
     const char *near = kj_nearest_visible(s, name);
+    if (near && kj_type_named(near) != KJ_VOID && strlen(name) < 3)
+        near = NULL; /* u0 and f1 are names as any */
     const char *keyword = near ? NULL : kj_keyword_meant(s->arena, s->diag->source, span);
     if (!s->in_run && strcmp(name, "where") == 0)
         kj_hint_where(s, m, span);

@@ -1,4 +1,5 @@
 /* Types as written. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "parse/parse.h"
@@ -36,7 +37,8 @@ static bool hint_width(kj_sema *s, kj_message *m, const char *name)
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strlen(kinds[i].kind) == letters && strncmp(kinds[i].kind, name, letters) == 0)
             hint = kinds[i].hint;
-    if (!hint || scalar == letters || name[end])
+    bool width = strtol(name + letters, NULL, 10) >= 8 || m->rule != KJ_RULE_UNDECLARED;
+    if (!hint || scalar == letters || name[end] || !width) /* u0 and f1 are names as any */
         return false;
     const char *swapped = digits_swapped(s, name);
     const char *of = kj_arena_printf(s->diag->arena, "%.*s", (int)scalar, name);
