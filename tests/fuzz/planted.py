@@ -63,7 +63,7 @@ def outside(tool, p, config):
     told = {m.group(1) for m in re.finditer(r"(\w+\.knl:\d+):\d+: error: [^\n]*outside", said)}
     if told & lines_of(p):
         return None
-    kind = outcome.kind if outcome.kind in ("crash", "hang") else "unnoticed"
+    kind = outcome.kind if outcome.kind in ("crash", "hang", "refused") else "unnoticed"  # refused: perhaps for its size
     return runner.Finding(kind, config, f"the index {FAR} at {sorted(lines_of(p))} is not told\n{outcome.text}")
 
 
