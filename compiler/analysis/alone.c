@@ -21,6 +21,7 @@ typedef enum work {
     STRIP_LOAD,
     STRIP_STORE,
     GATHER,
+    NARROW_GATHER, /* of bytes and pairs of them: a load and an insertion a lane */
     SCATTER,
     LOCAL_SCATTER,
     OPERATION,
@@ -44,6 +45,7 @@ static const cost costs[NWORK] = {
     [STRIP_LOAD] = {0.25, 0.5},
     [STRIP_STORE] = {0.25, 1},
     [GATHER] = {1.5, 0.5},
+    [NARROW_GATHER] = {2.2, 0.5},
     [SCATTER] = {2, 1},
     [LOCAL_SCATTER] = {3, 1},
     [OPERATION] = {0.0625, 0.4},
@@ -134,6 +136,12 @@ static bool is_a_thread_s(kj_step s)
     return !kj_step_is_short(s);
 }
 
+/* Does nothing hold elements together but a number that is the same for all? */
+static bool is_far(kj_step s)
+{
+    return s == KJ_STEP_FAR || s == KJ_STEP_LINE;
+}
+
 /* ---- Accesses ---- */
 
 /* Does it move along one axis by few elements from thread to thread? By constants, those are; else where only constants
@@ -161,7 +169,7 @@ static kj_step step_of_place(search *f, const kj_tarray *a, kj_texpr *const *ind
         s = step_of(f, index[i]);
     if (a->whole && s != KJ_STEP_STAYS)
         return is_near(f, a, index) ? KJ_STEP_ONE : KJ_STEP_FAR;
-    return s == KJ_STEP_FAR && is_near(f, a, index) ? KJ_STEP_ONE : s;
+    return is_far(s) && is_near(f, a, index) ? KJ_STEP_ONE : s;
 }
 
 /* A loop along a row of each thread's goes by strips (lower/gang/strip_find.c). */
@@ -199,9 +207,11 @@ static int count_columns(search *f, const kj_tarray *a, kj_texpr *const *index)
 }
 
 /* Of columns each lane has a load or a store for all rows, and its share of their transposition. */
-static cost cost_apart(search *f, const kj_tarray *a, kj_texpr *const *index, bool stores)
+static cost cost_apart(search *f, const kj_tarray *a, kj_texpr *const *index, kj_step s,
+                       bool stores)
 {
-    cost c = costs[stores ? SCATTER : GATHER];
+    bool narrow = kj_types[a->elem].size < 4 && s != KJ_STEP_LINE;
+    cost c = costs[stores ? SCATTER : narrow ? NARROW_GATHER : GATHER];
     int columns = count_columns(f, a, index);
     if (columns > 1)
         c.gang = 1.0 / columns + 0.1;
@@ -219,7 +229,7 @@ static void access(search *f, const kj_tarray *a, kj_texpr *const *index, bool s
     else if (goes_along(f, a, index))
         add(f, costs[stores ? STRIP_STORE : STRIP_LOAD]);
     else
-        add(f, cost_apart(f, a, index, stores));
+        add(f, cost_apart(f, a, index, s, stores));
 }
 
 /* ---- Operations ---- */
@@ -312,7 +322,7 @@ static bool is_guessed(search *f, const kj_texpr *e)
     bool any = false;
     if (e->type != KJ_BOOL ||
         (e->kind != KJ_TE_BINARY && e->kind != KJ_TE_LOGIC && e->kind != KJ_TE_UNARY))
-        return step_of(f, e) == KJ_STEP_FAR;
+        return is_far(step_of(f, e));
     for (int i = 0, n = kj_operands(e, operands); i < n && !any; i++)
         any = is_guessed(f, operands[i]);
     return any;

@@ -10,6 +10,12 @@ static bool adds_nothing(kj_step s)
     return s == KJ_STEP_STAYS || s == KJ_STEP_SELDOM;
 }
 
+/* Does it go on from thread to thread by the same number? */
+static bool is_line(kj_step s)
+{
+    return s == KJ_STEP_ONE || s == KJ_STEP_TWO || s == KJ_STEP_LINE;
+}
+
 static kj_step sum(kj_step a, kj_step b)
 {
     bool number = (a == KJ_STEP_ALONG_X && b == KJ_STEP_NUMBER_Y) ||
@@ -18,6 +24,8 @@ static kj_step sum(kj_step a, kj_step b)
         return a > b ? a : b;
     if (a == KJ_STEP_ONE && b == KJ_STEP_ONE)
         return KJ_STEP_TWO;
+    if (is_line(a) && is_line(b))
+        return KJ_STEP_LINE;
     return number ? KJ_STEP_ONE : KJ_STEP_FAR;
 }
 
@@ -122,8 +130,8 @@ static kj_step product(kj_step a, const kj_texpr *by, bool shifts)
     int64_t n;
     if (adds_nothing(a))
         return a;
-    return a == KJ_STEP_ONE && is_const(by, &n) && n == (shifts ? 1 : 2) ? KJ_STEP_TWO
-                                                                         : KJ_STEP_FAR;
+    bool twice = is_const(by, &n) && n == (shifts ? 1 : 2);
+    return a == KJ_STEP_ONE && twice ? KJ_STEP_TWO : is_line(a) ? KJ_STEP_LINE : KJ_STEP_FAR;
 }
 
 static bool is_number_y(const kj_steps *f, kj_step a, const kj_texpr *by)
@@ -136,7 +144,7 @@ static kj_step step_of_binary(const kj_steps *f, const kj_texpr *e)
     const kj_texpr *x = e->u.binary.lhs, *y = e->u.binary.rhs;
     kj_step a = kj_step_of(f, x), b = kj_step_of(f, y);
     kj_op op = e->u.binary.op;
-    bool commutes = op == KJ_OP_MUL || op == KJ_OP_AND;
+    bool commutes = op == KJ_OP_MUL || op == KJ_OP_AND || op == KJ_OP_XOR;
     if (commutes && a == KJ_STEP_STAYS && b != KJ_STEP_STAYS) {
         const kj_texpr *other = x;
         x = y;
@@ -150,13 +158,16 @@ static kj_step step_of_binary(const kj_steps *f, const kj_texpr *e)
         return sum(a, b);
     if (op == KJ_OP_MUL && is_number_y(f, a, y))
         return KJ_STEP_NUMBER_Y;
-    if (b != KJ_STEP_STAYS)
+    bool scales = op == KJ_OP_MUL || op == KJ_OP_SHL;
+    if (b != KJ_STEP_STAYS || (a == KJ_STEP_LINE && !scales)) /* a hash, as (i * n) >> 22 */
         return KJ_STEP_FAR;
     switch (op) {
     case KJ_OP_FLOORDIV:
     case KJ_OP_SHR: return quotient(f, a, y, op == KJ_OP_SHR);
     case KJ_OP_MOD: return remainder_of(f, a, y);
     case KJ_OP_AND: return masked(f, a, y);
+    case KJ_OP_XOR:
+        return a; /* the same lines, their elements exchanged (lower/memory/crossed.c) */
     case KJ_OP_MUL:
     case KJ_OP_SHL: return product(a, y, op == KJ_OP_SHL);
     default: return adds_nothing(a) ? a : KJ_STEP_FAR;
@@ -170,7 +181,7 @@ kj_step kj_step_of_place(const kj_steps *f, const kj_tarray *a, kj_texpr *const 
         kj_step s = kj_step_of(f, index[i]);
         const kj_texpr *stride = a->stride[i];
         bool unit = stride->kind == KJ_TE_CONST && stride->u.value.i == 1;
-        all = sum(all, s == KJ_STEP_STAYS || unit ? s : KJ_STEP_FAR);
+        all = sum(all, s == KJ_STEP_STAYS || unit ? s : is_line(s) ? KJ_STEP_LINE : KJ_STEP_FAR);
     }
     return all;
 }
@@ -223,12 +234,12 @@ static void assign(kj_steps *f, const kj_var *v, kj_step s)
     f->var[v->id] = s;
 }
 
-/* Too few for a strip (lower/gang/strip_find.c). */
-static bool has_few_turns(const kj_tstmt *loop)
+/* Too few for a strip (lower/gang/strip_find.c), or written out. */
+static bool has_no_strips(const kj_tstmt *loop)
 {
-    enum { LEAST = 4 };
+    enum { LEAST = 4, UNROLLED = 257 /* KJ_UNROLL_TURNS and one */ };
     kj_turns turns;
-    return kj_known_turns(loop, &turns) && turns.n < LEAST;
+    return kj_known_turns(loop, &turns) && turns.n < (loop->u.for_.unroll ? UNROLLED : LEAST);
 }
 
 static bool visit_assignment(void *ctx, const kj_tstmt *s, const kj_texpr *e)
@@ -245,7 +256,7 @@ static bool visit_assignment(void *ctx, const kj_tstmt *s, const kj_texpr *e)
     if (s->kind == KJ_TS_FOR) {
         assign(f, s->u.for_.var,
                sum(kj_step_of(f, s->u.for_.start), kj_step_of(f, s->u.for_.step)));
-        f->turns[s->u.for_.var->id] = kj_steps_by_one(s->u.for_.step) && !has_few_turns(s);
+        f->turns[s->u.for_.var->id] = kj_steps_by_one(s->u.for_.step) && !has_no_strips(s);
     }
     return true;
 }

@@ -16,6 +16,7 @@ typedef enum kj_step {
     KJ_STEP_TURNS, /* only with `large` */
     KJ_STEP_ONE,
     KJ_STEP_TWO,
+    KJ_STEP_LINE, /* by a number that is the same for all: i * n */
     KJ_STEP_ALONG_X,
     KJ_STEP_ALONG_Y,
     KJ_STEP_NUMBER_Y,
