@@ -217,12 +217,14 @@ static void compare_cell(watch *w, cell *c, const side *now, uint64_t value)
         meet_atomics(w, &w->asides[c->aside - 1].atomics, now);
 }
 
-/* Was something written there since the array began? */
+/* Was something written there since the array began? Where another block has begun its own in between, who knows. */
 static bool is_set(const watch *w, const cell *c, const side *now, uint32_t array)
 {
     if (now->flags & KJ_WATCH_SHARED)
         return c->store.block == w->block && c->store.tick >= w->first;
-    return array < w->narrays && c->store.tick >= w->begun[array * KJ_WATCH_THREADS + now->thread];
+    const start *own =
+        array < w->narrays ? &w->begun[array * KJ_WATCH_THREADS + now->thread] : NULL;
+    return own && (own->block != w->block || c->store.tick >= own->tick);
 }
 
 static void tell_unset(watch *w, const side *now)
@@ -421,14 +423,15 @@ static void on_begun(kj_host_watch *told, uint32_t array, uint32_t thread, uint6
     w->tick++;
     if (array >= w->narrays) {
         uint32_t n = array + 1;
-        uint32_t *all = realloc(w->begun, (size_t)n * KJ_WATCH_THREADS * sizeof *all);
+        start *all = realloc(w->begun, (size_t)n * KJ_WATCH_THREADS * sizeof *all);
         if (kj_watch_lost(w, all))
             return;
         w->begun = all;
         w->narrays = n;
     }
     for (; lanes; lanes &= lanes - 1)
-        w->begun[array * KJ_WATCH_THREADS + thread + (uint32_t)__builtin_ctzll(lanes)] = w->tick;
+        w->begun[array * KJ_WATCH_THREADS + thread + (uint32_t)__builtin_ctzll(lanes)] =
+            (start){w->tick, w->block};
 }
 
 static void on_barrier(kj_host_watch *told)

@@ -81,6 +81,11 @@ typedef struct side {
     uint32_t site, flags, block, thread;
 } side;
 
+/* When an array of a thread's own was new, and in which block: that of the last one, where blocks wait for one another. */
+typedef struct start {
+    uint32_t tick, block;
+} start;
+
 typedef struct watch {
     kj_host_watch told; /* first: the code's pointer is to both */
     const kj_kernel_info *kernel;
@@ -103,7 +108,7 @@ typedef struct watch {
     bool sets;       /* page.set is kept: blocks run one after the other, from begin to end */
     row *rows;       /* KJ_WATCH_ROWS */
     size_t nrows;
-    uint32_t *begun;            /* by local array and thread: the tick since which it is new */
+    start *begun;               /* by local array and thread: since when it is new */
     uint32_t narrays;           /* there is room for */
     page **near;                /* by site: where it was last */
     page **pages;               /* a hash table */
