@@ -31,7 +31,8 @@
  * it may have become another.
  * Fork: in a child process the parent's contexts give KJIT_NO_DEVICE and freeing does nothing; it
  * can make its own. A fork waits for what other threads compile, 10 s at most: what takes longer
- * may hold locks that the child then waits for when it compiles.
+ * may hold locks that the child then waits for when it compiles. A thread that may be cancelled
+ * (pthread_cancel) disables that around its calls: one that ends within a call keeps its locks.
  * The library writes to no file or terminal it was not asked to, but for its cache of compiled code
  * (kjit_context_options.cache); it installs no handlers and never ends the process. */
 #ifndef KJIT_H

@@ -72,8 +72,9 @@ typedef struct counting {
     const kj_var *var;
     kj_op by; /* KJ_OP_ADD, KJ_OP_SUB: by how much is a constant, too */
     int64_t
-        limit; /* it comes there without wrapping: it is signed, and counts to 0 or above and to no end of its type */
-    bool lasts; /* something may keep the loop from its end */
+        limit; /* it comes there without wrapping: it is signed, counts to 0 or above, and to no end of its type */
+    const kj_tstmt *step; /* once a turn */
+    bool lasts;           /* something may keep the loop from its end */
 } counting;
 
 /* n = n - 1, or by another constant. */
@@ -94,7 +95,8 @@ static bool find_lasting(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 {
     counting *c = ctx;
     bool assigns = !e && s->kind == KJ_TS_ASSIGN && s->u.assign.var == c->var;
-    c->lasts |= assigns && !is_step(s, c);
+    bool anew = !e && s->kind == KJ_TS_DECL && s->u.decl.var == c->var;
+    c->lasts |= (assigns && s != c->step) || anew;
     return !c->lasts;
 }
 
@@ -117,11 +119,11 @@ static const kj_tstmt *next_of_all(const kj_tstmt *s)
 
 static bool counts(const kj_tstmt *loop, counting c)
 {
-    const kj_tstmt *s = loop->u.while_.body;
-    while (s && !is_step(s, &c))
-        s = next_of_all(s);
+    c.step = loop->u.while_.body;
+    while (c.step && !is_step(c.step, &c))
+        c.step = next_of_all(c.step);
     kj_walk(loop->u.while_.body, NULL, find_lasting, &c);
-    return s && !c.lasts;
+    return c.step && !c.lasts;
 }
 
 /* Is `test` so, in the end, by a number that each of the loop's turns counts? */
@@ -150,7 +152,7 @@ static bool comes_to(const kj_tstmt *loop, const kj_texpr *test, bool so)
     if (n->kind != KJ_TE_VAR || limit->kind != KJ_TE_CONST || !kj_is_signed(n->type))
         return false;
     kj_op by = less == so ? KJ_OP_SUB : KJ_OP_ADD;
-    return counts(loop, (counting){n->u.var, by, limit->u.value.i, false});
+    return counts(loop, (counting){.var = n->u.var, .by = by, .limit = limit->u.value.i});
 }
 
 /* Does the loop end by a count, by its condition or a break that each turn comes by? */
