@@ -77,6 +77,12 @@ typedef struct counting {
     bool lasts;           /* something may keep the loop from its end */
 } counting;
 
+/* A loop, and at how many numbers of its tests there may still be looked: each is a walk through its body. */
+typedef struct counted {
+    const kj_tstmt *loop;
+    int looks;
+} counted;
+
 /* n = n - 1, or by another constant. */
 static bool is_step(const kj_tstmt *s, const counting *c)
 {
@@ -88,7 +94,7 @@ static bool is_step(const kj_tstmt *s, const counting *c)
         return false;
     int64_t most = INT64_MAX >> (64 - 8 * kj_types[c->var->type].size);
     int64_t by = value->u.binary.rhs->u.value.i;
-    return by > 0 && (c->by == KJ_OP_SUB ? c->limit >= 0 : by <= most - c->limit);
+    return by > 0 && (c->by == KJ_OP_SUB ? c->limit >= 0 : c->limit <= most - by);
 }
 
 static bool find_lasting(void *ctx, const kj_tstmt *s, const kj_texpr *e)
@@ -117,8 +123,11 @@ static const kj_tstmt *next_of_all(const kj_tstmt *s)
     return goes_on(s) ? NULL : s->next;
 }
 
-static bool counts(const kj_tstmt *loop, counting c)
+static bool counts(counted *f, counting c)
 {
+    const kj_tstmt *loop = f->loop;
+    if (--f->looks < 0)
+        return false;
     c.step = loop->u.while_.body;
     while (c.step && !is_step(c.step, &c))
         c.step = next_of_all(c.step);
@@ -127,15 +136,14 @@ static bool counts(const kj_tstmt *loop, counting c)
 }
 
 /* Is `test` so, in the end, by a number that each of the loop's turns counts? */
-static bool comes_to(const kj_tstmt *loop, const kj_texpr *test, bool so)
+static bool comes_to(counted *f, const kj_texpr *test, bool so)
 {
     if (test->kind == KJ_TE_LOGIC) {
-        bool one = comes_to(loop, test->u.logic.lhs, so),
-             other = comes_to(loop, test->u.logic.rhs, so);
+        bool one = comes_to(f, test->u.logic.lhs, so), other = comes_to(f, test->u.logic.rhs, so);
         return test->u.logic.is_or == so ? one || other : one && other;
     }
     if (test->kind == KJ_TE_UNARY && test->u.unary.op == KJ_OP_NOT)
-        return comes_to(loop, test->u.unary.arg, !so);
+        return comes_to(f, test->u.unary.arg, !so);
     if (test->kind != KJ_TE_BINARY || kj_ops[test->u.binary.op].class != KJ_OPS_COMPARE)
         return false;
     const kj_texpr *n = test->u.binary.lhs, *limit = test->u.binary.rhs;
@@ -152,18 +160,19 @@ static bool comes_to(const kj_tstmt *loop, const kj_texpr *test, bool so)
     if (n->kind != KJ_TE_VAR || limit->kind != KJ_TE_CONST || !kj_is_signed(n->type))
         return false;
     kj_op by = less == so ? KJ_OP_SUB : KJ_OP_ADD;
-    return counts(loop, (counting){.var = n->u.var, .by = by, .limit = limit->u.value.i});
+    return counts(f, (counting){.var = n->u.var, .by = by, .limit = limit->u.value.i});
 }
 
 /* Does the loop end by a count, by its condition or a break that each turn comes by? */
 static bool is_counted(const kj_tstmt *loop)
 {
-    bool counted = comes_to(loop, loop->u.while_.test, false);
-    for (const kj_tstmt *s = loop->u.while_.body; s && !counted; s = next_of_all(s)) {
+    counted f = {loop, 8};
+    bool ends = comes_to(&f, loop->u.while_.test, false);
+    for (const kj_tstmt *s = loop->u.while_.body; s && !ends && f.looks > 0; s = next_of_all(s)) {
         const kj_tstmt *yes = s->kind == KJ_TS_IF ? s->u.if_.yes : NULL;
-        counted = yes && yes->kind == KJ_TS_BREAK && comes_to(loop, s->u.if_.test, true);
+        ends = yes && yes->kind == KJ_TS_BREAK && comes_to(&f, s->u.if_.test, true);
     }
-    return counted;
+    return ends;
 }
 
 static bool is_other(void *ctx, const kj_tstmt *s, const kj_texpr *e)

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/c_locale.h"
 #include "parse/directive.h"
 
 static bool begins_group(const kj_directive *d)
@@ -33,9 +34,10 @@ static void warn_of_pragma(kj_diag *diag, const kj_directive *d)
     const char *count = d->value + strlen("unroll");
     next += strspn(next, " \t\r\n");
     count += strspn(count, " \t(");
-    if (strncmp(d->value, "unroll", strlen("unroll")) != 0 || strncmp(next, "for ", 4) != 0)
+    if (strncmp(d->value, "unroll", strlen("unroll")) != 0 ||
+        kj_is_word(d->value[strlen("unroll")]) || strncmp(next, "for ", 4) != 0)
         return;
-    if (*count == '1' && !strchr("0123456789", count[1]))
+    if (strchr("01", *count) && !kj_is_digit(count[1]))
         return; /* which is not to be */
     kj_message *m =
         kj_warn(diag, d->span, KJ_RULE_DIRECTIVE, "this is a comment, and unrolls nothing");

@@ -26,8 +26,10 @@ bool kj_hint_defined(kj_sema *s, kj_message *m, const char *name)
     }
     at += strspn(at, " \t");
     size_t n = 0;
-    while (at + n < end && strncmp(at + n, "//", 2) != 0 && strncmp(at + n, "/*", 2) != 0)
-        n++;
+    bool quoted = false;
+    while (at + n < end &&
+           (quoted || (strncmp(at + n, "//", 2) != 0 && strncmp(at + n, "/*", 2) != 0)))
+        quoted ^= at[n++] == '"';
     while (n > 0 && strchr(" \t", at[n - 1]))
         n--;
     const char *value = n == 0   ? "true"
@@ -57,6 +59,8 @@ void kj_hint_included(kj_sema *s, kj_message *m, const char *name)
     size_t stem = 0;
     while (kj_is_word(base[stem]))
         stem++;
+    if (stem == 0)
+        return;
     kj_hint(s->diag, m,
             "#include is a comment: write use \"%.*s.knl\" at the top, and then %.*s.%s",
             (int)(base + stem - file), file, (int)stem, base, name);
