@@ -1,3 +1,4 @@
+/* Lines of C's preprocessor, by the text. */
 #include "parse/directive.h"
 
 #include "parse/habit.h"
@@ -23,7 +24,8 @@ kj_directive kj_next_directive(const kj_source *source, uint32_t at, uint32_t en
             continue;
         return (kj_directive){.span = {begin, kj_code_end(source, behind)},
                               .name = text + begin + 1,
-                              .value = text + kj_skip_blanks(source, behind)};
+                              .value = text + kj_skip_blanks(source, behind),
+                              .next = kj_line_end(source, behind) + 1};
     }
     return (kj_directive){.span = {end, end}};
 }

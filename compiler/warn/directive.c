@@ -53,7 +53,7 @@ void kj_warn_of_directives(kj_diag *diag, const kj_file *file)
         0}; /* the outermost that is open; without an #endif it is code that was put aside */
     int depth = 0;
     for (kj_directive d = kj_next_directive(source, file->begin, end); d.span.begin < d.span.end;
-         d = kj_next_directive(source, d.span.end, end)) {
+         d = kj_next_directive(source, d.next, end)) {
         if (begins_group(&d) && depth++ == 0)
             group = d;
         else if (kj_directive_is(&d, "endif") && depth > 0 && --depth == 0)

@@ -269,6 +269,7 @@ static void see_ways(kj_body *b, const kj_stmt *st)
 
 static void see_stmt(kj_body *b, const kj_stmt *st)
 {
+    bool picked;
     switch (st->kind) {
     case KJ_S_LET:
     case KJ_S_PARAM: see_let(b, st); break;
@@ -294,9 +295,10 @@ static void see_stmt(kj_body *b, const kj_stmt *st)
             ; /* for ever, until a break */
         else
             see_condition(b, st->u.while_.test);
-        b->picked += picks(st->u.while_.test, true);
+        picked = picks(st->u.while_.test, true);
+        b->picked += picked;
         see_list(b, st->u.while_.body);
-        b->picked -= picks(st->u.while_.test, true);
+        b->picked -= picked;
         break;
     case KJ_S_BLOCK: see_list(b, st->u.block.body); break;
     case KJ_S_WITH: see_with(b, st); break;

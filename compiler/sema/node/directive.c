@@ -5,20 +5,30 @@
 #include "parse/directive.h"
 #include "sema/node/node.h"
 
-/* #define N 32 and #define SQ(x) ((x) * (x)). */
-bool kj_hint_defined(kj_sema *s, kj_message *m, const char *name)
+/* The first line of that name behind another (NULL: of all) in the file where the message is; an empty one: there is none. */
+static kj_directive next_called(const kj_sema *s, const kj_message *m, const char *name,
+                                const kj_directive *behind)
 {
     const kj_source *source = s->diag->source;
     kj_source_part part = kj_source_at(source, m->span.begin);
-    kj_directive d = {.span = {part.begin, part.begin}};
+    kj_directive d = {.next = behind ? behind->next : part.begin};
+    do
+        d = kj_next_directive(source, d.next, part.end);
+    while (d.span.begin < d.span.end && !kj_directive_is(&d, name));
+    return d;
+}
+
+/* #define N 32 and #define SQ(x) ((x) * (x)). */
+bool kj_hint_defined(kj_sema *s, kj_message *m, const char *name)
+{
+    kj_directive d = next_called(s, m, "define", NULL);
     size_t len = strlen(name);
-    do {
-        d = kj_next_directive(source, d.span.end, part.end);
-        if (d.span.begin == d.span.end)
-            return false;
-    } while (!kj_directive_is(&d, "define") || strncmp(d.value, name, len) != 0 ||
-             kj_is_word(d.value[len]));
-    const char *at = d.value + len, *end = source->text + d.span.end;
+    while (d.span.begin < d.span.end &&
+           (strncmp(d.value, name, len) != 0 || kj_is_word(d.value[len])))
+        d = next_called(s, m, "define", &d);
+    if (d.span.begin == d.span.end)
+        return false;
+    const char *at = d.value + len, *end = s->diag->source->text + d.span.end;
     if (*at == '(') {
         kj_hint(s->diag, m,
                 "'#' begins a comment: write fn %s<T: number>(x: T) -> T { return ... }", name);
@@ -43,14 +53,11 @@ bool kj_hint_defined(kj_sema *s, kj_message *m, const char *name)
 /* The files of #include "help.knl" and "help.cuh" are not here. */
 void kj_hint_included(kj_sema *s, kj_message *m, const char *name)
 {
-    const kj_source *source = s->diag->source;
-    kj_source_part part = kj_source_at(source, m->span.begin);
-    kj_directive d = {.span = {part.begin, part.begin}};
-    do {
-        d = kj_next_directive(source, d.span.end, part.end);
-        if (d.span.begin == d.span.end)
-            return;
-    } while (!kj_directive_is(&d, "include") || *d.value != '"');
+    kj_directive d = next_called(s, m, "include", NULL);
+    while (d.span.begin < d.span.end && *d.value != '"')
+        d = next_called(s, m, "include", &d);
+    if (d.span.begin == d.span.end)
+        return;
     const char *file = d.value + 1, *base = file;
     int len = (int)strcspn(file, "\"\n");
     for (const char *at = file; at < file + len; at++)
