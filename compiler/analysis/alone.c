@@ -423,11 +423,10 @@ static bool is_quicker_alone(search *f, const kj_tkernel *k, bool large)
     return f->sum.alone * 1.25 < f->sum.gang;
 }
 
-/* Rows that lie so only where numbers are large are looked at; few of them (lower/memory/row.c). */
+/* Rows that lie so only where numbers are large are looked at, few of them. */
 static bool is_quicker_where_large(search *f, const kj_tkernel *k)
 {
-    enum { FEW = 16 };
-    return !is_quicker_alone(f, k, true) && f->lines <= FEW;
+    return !is_quicker_alone(f, k, true) && f->lines <= KJ_ROWS_LOOKED_AT;
 }
 
 void kj_run_alone(kj_arena *arena, const kj_tkernel *k, kj_deps *deps)

@@ -69,10 +69,9 @@ static bool changes_none(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 
 /* A number that each turn of a loop brings nearer to a constant, at which it ends. */
 typedef struct counting {
-    const kj_var *var;
-    kj_op by; /* KJ_OP_ADD, KJ_OP_SUB: by how much is a constant, too */
-    int64_t
-        limit; /* it comes there without wrapping: it is signed, counts to 0 or above, and to no end of its type */
+    const kj_var *var;    /* of a signed type */
+    kj_op by;             /* KJ_OP_ADD, KJ_OP_SUB: by how much is a constant, too */
+    int64_t limit;        /* to which it comes without wrapping */
     const kj_tstmt *step; /* once a turn */
     bool lasts;           /* something may keep the loop from its end */
 } counting;
@@ -83,7 +82,7 @@ typedef struct counted {
     int looks;
 } counted;
 
-/* n = n - 1, or by another constant. */
+/* n = n - 1, or by another constant; down to 0 or above, up to what leaves room for a step. */
 static bool is_step(const kj_tstmt *s, const counting *c)
 {
     const kj_texpr *value =

@@ -237,9 +237,10 @@ static void assign(kj_steps *f, const kj_var *v, kj_step s)
 /* Too few for a strip (lower/gang/strip_find.c), or written out. */
 static bool has_no_strips(const kj_tstmt *loop)
 {
-    enum { LEAST = 4, UNROLLED = 257 /* KJ_UNROLL_TURNS and one */ };
+    enum { LEAST = 4 };
     kj_turns turns;
-    return kj_known_turns(loop, &turns) && turns.n < (loop->u.for_.unroll ? UNROLLED : LEAST);
+    return kj_known_turns(loop, &turns) &&
+           (turns.n < LEAST || (loop->u.for_.unroll && turns.n <= KJ_UNROLL_TURNS));
 }
 
 static bool visit_assignment(void *ctx, const kj_tstmt *s, const kj_texpr *e)

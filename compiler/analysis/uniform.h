@@ -43,6 +43,10 @@ typedef struct kj_large {
     const kj_texpr *by;
 } kj_large;
 
+enum {
+    KJ_ROWS_LOOKED_AT = 16
+}; /* of a kernel: accesses whose lanes may lie side by side (lower/memory/row.c) */
+
 typedef struct kj_deps {
     uint8_t *var;     /* by kj_var.id */
     uint8_t *element; /* by root id: KJ_DEP_ATOMIC, KJ_DEP_GIVEN where one may hold what they say */

@@ -175,6 +175,7 @@ typedef struct kj_turns {
 } kj_turns;
 /* Those of a `for`, where they are known: none with a step of 0. */
 bool kj_known_turns(const kj_tstmt *s, kj_turns *out);
+enum { KJ_UNROLL_TURNS = 256 }; /* of an @unroll that is written out */
 /* May it be computed for threads that would not reach it, by so few operations that no branch is worth its price? */
 bool kj_is_harmless(const kj_texpr *e);
 /* The same number, of what is at hand: constants, variables, extents, threads' indices, and operators on these. What is

@@ -320,7 +320,7 @@ kj_tile kj_lower_address(kj_lower *lo, const kj_tarray *root);
 
 /* Of [s, end), about 1 a statement; most + 1 for all that is heavier than `most`. */
 int kj_cost(const kj_tstmt *s, const kj_tstmt *end, int most);
-enum { KJ_UNROLL_TURNS = 256, KJ_UNROLL_MOST = 4096, KJ_FEW_TURNS = 4096 };
+enum { KJ_UNROLL_MOST = 4096, KJ_FEW_TURNS = 4096 };
 
 /* May a loop have many turns, all that is within it included? */
 bool kj_is_long(const kj_tstmt *loop);

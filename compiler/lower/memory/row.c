@@ -99,8 +99,7 @@ static LLVMValueRef load_runs(kj_lower *lo, const kj_access *a, int row, kj_mask
 /* Of many such rows, as of a record with many parts, only the first: each is three accesses. */
 static bool is_looked_at(kj_lower *lo, const kj_access *a)
 {
-    enum { FEW = 16 };
-    return a->offset.runs == KJ_RUNS_OFTEN && ++lo->uncertain <= FEW;
+    return a->offset.runs == KJ_RUNS_OFTEN && ++lo->uncertain <= KJ_ROWS_LOOKED_AT;
 }
 
 LLVMValueRef kj_load_row(kj_lower *lo, const kj_access *a, int row, kj_mask m)
