@@ -1,5 +1,5 @@
 """Names that stand for what two names before them make, and so on: a source of few lines that is exponentially large when
-it is written out, which nothing does. Each program is compiled, or refused, in seconds: names_of_names.py KJIT.
+it is written out, which nothing does; and a loop with 20,000 ways out, each of which could ask for all of it. Each program is compiled, or refused, in seconds: names_of_names.py KJIT.
 
 kinds[] are what the names are, and how two of them make one; uses[] what is done with the last."""
 import os
@@ -65,6 +65,9 @@ def programs():
         yield "run {\n" + indented(chain(first, step)) + "}\n"
         yield ("".join(line.replace("let v", "const V", 1).replace("(v", "(V").replace(" v", " V").replace("[v", "[V") + "\n"
                        for line in chain(first, step) if "ones" not in first) + "run { print(1) }\n")
+    yield ("kernel k(x: i32[]) {\n    var n, m = 0, 0\n    while true {\n        if atomic.cas(x, 0, 0, 1) == 0 { break }\n"
+           + "".join(f"        if n > {k} and n > m {{ break }}\n" for k in range(20000))
+           + "        n += 1\n        m -= 1\n    }\n    x[2] = shfl_sync(0xffffffff, n, 0)\n    atomic.exch(x, 0, 0)\n}\n")
 
 
 def limits():
