@@ -133,14 +133,22 @@ static int unknown(const char *name)
 {
     enum { MOST = 1024 };
     static kjit_word_info words[MOST];
-    static const char *names[2 * MOST];
+    static const char *names[4 * MOST];
+    static char heads[2 * MOST][32];
     kjit_builtin_info b;
-    size_t n = 0;
+    size_t n = 0, nheads = 0;
     for (int i = 0; i < MOST && kjit_builtin(i, &b); i++)
         names[n++] = b.name + (*b.name == '.');
     for (int i = 0; i < MOST && kjit_word(i, &words[i]); i++)
         names[n++] = words[i].name;
-    const char *near = nearest(name, names, n);
+    for (size_t i = 0, all = n; i < all; i++) {
+        size_t length = strcspn(names[i], ".");
+        if (names[i][length] && length < sizeof heads[0]) {
+            memcpy(heads[nheads], names[i], length);
+            names[n++] = heads[nheads++];
+        }
+    }
+    const char *near = *name ? nearest(name, names, n) : NULL;
     if (near)
         complain("there is no '%s': did you mean '%s'?", name, near);
     else
@@ -155,8 +163,8 @@ int command_doc(const options *o)
     int code = EXIT_OK;
     for (int k = 0; k < o->narguments; k++) {
         const char *name = o->arguments[k];
-        bool found = show(name, true), members = show_members(name);
-        if (members || !found)
+        bool found = *name && show(name, true), members = show_members(name);
+        if (*name && (members || !found))
             found |= show(name, false);
         if (!found && !members && !show_axis(name) && !show_vector(name))
             code = unknown(name);
