@@ -127,9 +127,10 @@ typedef struct kj_site_part {
 typedef struct kj_site {
     int id; /* index in kj_kernel_info.sites */
     kj_span span;
-    bool fault;          /* an assert's: the thread ends */
-    const char *failed;  /* of a fault, what it is: NULL: "assertion failed" */
-    const char *message; /* an assert's, or NULL */
+    const kj_called *call; /* of the function that the place is in; NULL: it is in the kernel */
+    bool fault;            /* an assert's: the thread ends */
+    const char *failed;    /* of a fault, what it is: NULL: "assertion failed" */
+    const char *message;   /* an assert's, or NULL */
     const char
         *indexed; /* of an index: the array's name; its values are the index and the extent */
     int axis;     /* and which of its axes; -1: the only one */

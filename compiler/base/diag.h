@@ -62,6 +62,12 @@ typedef struct kj_warnings {
  * by commas, a later word has its way. False at a word that is none of these: then `wrong` holds it. */
 bool kj_warnings_read(kj_warnings *w, const char *list, kj_span *wrong);
 
+/* A call of the function that a place is in. */
+typedef struct kj_called {
+    struct kj_called *up; /* the call of the function that this one is in */
+    kj_span at;
+} kj_called;
+
 typedef struct kj_message {
     struct kj_message *next;
     kj_span span;
@@ -71,8 +77,9 @@ typedef struct kj_message {
     const char *hint;  /* NULL, or one sentence that helps: "did you mean 'out'?" */
     kj_span note_span; /* with note: a second place, "declared here" */
     const char *note;
-    kj_span fix_span; /* with fix: what it takes the place of; empty: it is put there */
-    const char *fix;  /* NULL, or text with which the mistake is gone */
+    const kj_called *calls; /* of what failed when it ran: the innermost; or NULL */
+    kj_span fix_span;       /* with fix: what it takes the place of; empty: it is put there */
+    const char *fix;        /* NULL, or text with which the mistake is gone */
 } kj_message;
 
 typedef struct kj_diag {

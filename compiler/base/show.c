@@ -200,6 +200,8 @@ static void put_limit(kj_text *t, const kj_source *s, const char *what, int most
     kj_text_printf(t, ": too many %s, the first %d are shown\n", what, most);
 }
 
+enum { MOST_CALLS = 8 }; /* that are shown */
+
 const char *kj_diag_text(const kj_diag *d)
 {
     kj_text t = {.arena = d->arena};
@@ -214,6 +216,9 @@ const char *kj_diag_text(const kj_diag *d)
         put_place(&t, d->source, m->span, severity_name(m->severity), text, m->hint);
         if (m->note)
             put_place(&t, d->source, m->note_span, "note", m->note, NULL);
+        int n = 0;
+        for (const kj_called *c = m->calls; c && n < MOST_CALLS; c = c->up, n++)
+            put_place(&t, d->source, c->at, "note", "called here", NULL);
     }
     if (d->full)
         put_limit(&t, d->source, "errors", KJ_MAX_ERRORS);
@@ -280,6 +285,19 @@ void kj_json_begin(kj_text *t, const kj_source *s, const kj_span *at, const char
         put_field(t, "hint", hint);
 }
 
+static void put_calls(kj_text *t, const kj_source *s, const kj_called *calls)
+{
+    int n = 0;
+    kj_text_printf(t, ",\"calls\":[");
+    for (const kj_called *c = calls; c && n < MOST_CALLS; c = c->up, n++) {
+        kj_text_printf(t, "%s{", n ? "," : "");
+        put_file(t, s, c->at);
+        put_range(t, s, c->at);
+        kj_text_printf(t, "}");
+    }
+    kj_text_printf(t, "]");
+}
+
 const char *kj_diag_json(const kj_diag *d)
 {
     kj_text t = {.arena = d->arena};
@@ -302,6 +320,8 @@ const char *kj_diag_json(const kj_diag *d)
             put_field(&t, "message", m->note);
             kj_text_printf(&t, "}");
         }
+        if (m->calls)
+            put_calls(&t, d->source, m->calls);
         kj_text_printf(&t, "}\n");
     }
     return t.data;

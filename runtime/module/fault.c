@@ -105,10 +105,12 @@ static void put_index(kj_diag *diag, const kj_site *site, const kj_host_fault *f
                 (unsigned long long)f->values[0]);
     if (site->axis >= 0)
         kj_snprintf(axis, sizeof axis, "whose axis %d", site->axis);
-    kj_error(diag, site->span, KJ_RULE_BOUNDS,
-             "index %s is outside of '%s', %s has %lld element%s (block %s, thread %s)", index,
-             site->indexed, axis, extent, extent == 1 ? "" : "s", kj_shape_text(3, f->block, block),
-             kj_shape_text(3, f->thread, thread));
+    kj_message *m =
+        kj_error(diag, site->span, KJ_RULE_BOUNDS,
+                 "index %s is outside of '%s', %s has %lld element%s (block %s, thread %s)", index,
+                 site->indexed, axis, extent, extent == 1 ? "" : "s",
+                 kj_shape_text(3, f->block, block), kj_shape_text(3, f->thread, thread));
+    m->calls = site->call;
 }
 
 static void put_assert(kj_diag *diag, const kj_kernel_info *kernel, const kj_host_fault *f)
@@ -125,10 +127,12 @@ static void put_assert(kj_diag *diag, const kj_kernel_info *kernel, const kj_hos
         message = launch_text(f->values[0]);
         values = message ? "" : values;
     }
-    kj_error(diag, site->span, KJ_RULE_ASSERT, "%s in block %s, thread %s%s%s%s%s%s",
-             site->failed ? site->failed : "assertion failed", kj_shape_text(3, f->block, block),
-             kj_shape_text(3, f->thread, thread), message ? ": " : "", message ? message : "",
-             *values ? " (" : "", values, *values ? ")" : "");
+    kj_message *m = kj_error(
+        diag, site->span, KJ_RULE_ASSERT, "%s in block %s, thread %s%s%s%s%s%s",
+        site->failed ? site->failed : "assertion failed", kj_shape_text(3, f->block, block),
+        kj_shape_text(3, f->thread, thread), message ? ": " : "", message ? message : "",
+        *values ? " (" : "", values, *values ? ")" : "");
+    m->calls = site->call;
 }
 
 static const char *did(uint64_t flags)
@@ -155,6 +159,7 @@ static void put_race(kj_diag *diag, const kj_kernel_info *kernel, const kj_host_
         at->indexed, did(f->values[KJ_RACE_OWN_FLAGS]), kj_shape_text(3, f->thread, thread),
         same ? "" : " of block ", same ? "" : block, did(f->values[KJ_RACE_FLAGS]),
         kj_shape_text(3, other, its_thread), kj_shape_text(3, other + 3, its_block));
+    e->calls = at->call;
     kj_note(diag, e, before->span, "it is %s here", did(f->values[KJ_RACE_FLAGS]));
     const char *atomics = "both are atomics";
     uint64_t own = f->values[KJ_RACE_OWN_FLAGS] & KJ_WATCH_KIND,
@@ -174,9 +179,11 @@ static void put_unset(kj_diag *diag, const kj_kernel_info *kernel, const kj_host
 {
     char block[KJ_SHAPE_TEXT], thread[KJ_SHAPE_TEXT];
     const kj_site *at = kernel->sites[f->offset];
-    kj_error(diag, at->span, KJ_RULE_UNSET,
-             "an element of '%s' is read by thread %s of block %s, and nothing was written there",
-             at->indexed, kj_shape_text(3, f->thread, thread), kj_shape_text(3, f->block, block));
+    kj_message *m = kj_error(
+        diag, at->span, KJ_RULE_UNSET,
+        "an element of '%s' is read by thread %s of block %s, and nothing was written there",
+        at->indexed, kj_shape_text(3, f->thread, thread), kj_shape_text(3, f->block, block));
+    m->calls = at->call;
 }
 
 /* A word of the source; of what is none, its first character. */

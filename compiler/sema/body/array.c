@@ -34,7 +34,7 @@ static void index_count_error(kj_sema *s, const kj_expr *e, const kj_tarray *a, 
 }
 
 /* Refuses what is certainly outside: a negative literal, or one past a known extent. */
-static bool check_literal(kj_sema *s, const kj_operand *v, const kj_tarray *a, int axis)
+static bool check_literal(kj_sema *s, const kj_operand *v, const kj_tarray *a, kj_span of, int axis)
 {
     if (v->kind != KJ_V_LITERAL || v->u.literal.type != KJ_I64 || axis >= a->ndim)
         return true;
@@ -54,7 +54,8 @@ static bool check_literal(kj_sema *s, const kj_operand *v, const kj_tarray *a, i
     if (kj_is_const(extent) && i >= extent->u.value.i && !kj_is_hypothetical(s)) {
         kj_sema_error(s, v->span, KJ_RULE_INDEX_RANGE,
                       "index %lld is outside axis %d of '%s', which has %lld elements",
-                      (long long)i, axis, a->name, (long long)extent->u.value.i);
+                      (long long)i, axis, kj_source_text(s, of, a->name),
+                      (long long)extent->u.value.i);
         return false;
     }
     return true;
@@ -76,8 +77,8 @@ static int spread(kj_operand *v, int n, kj_operand out[KJ_MAX_NDIM])
     return n;
 }
 
-bool kj_element_at(kj_sema *s, const kj_expr *place, kj_tarray **array, kj_operand *v, int n,
-                   kj_texpr **index)
+bool kj_element_at(kj_sema *s, const kj_expr *place, const kj_expr *base, kj_tarray **array,
+                   kj_operand *v, int n, kj_texpr **index)
 {
     kj_tarray *a = *array;
     kj_operand at[KJ_MAX_NDIM];
@@ -91,8 +92,8 @@ bool kj_element_at(kj_sema *s, const kj_expr *place, kj_tarray **array, kj_opera
     bool ok = true;
     kj_written as[KJ_MAX_NDIM];
     for (int i = 0; i < n; i++) {
-        ok = check_literal(s, &at[i], a, i) && ok;
-        as[i] = kj_written_index(&at[i]);
+        ok = check_literal(s, &at[i], a, base->span, i) && ok;
+        as[i] = kj_written_index(&at[i], base->span);
         index[i] = kj_index_value(s, at[i], "an index");
         ok = ok && index[i];
     }
@@ -157,11 +158,12 @@ static bool select_slice(kj_sema *s, const kj_expr *e, const kj_tarray *base, in
     return true;
 }
 
-static bool select_index(kj_sema *s, kj_operand v, const kj_tarray *base, int axis, selection *out)
+static bool select_index(kj_sema *s, kj_operand v, const kj_tarray *base, kj_span of, int axis,
+                         selection *out)
 {
-    if (!check_literal(s, &v, base, axis))
+    if (!check_literal(s, &v, base, of, axis))
         return false;
-    out->as = kj_written_index(&v);
+    out->as = kj_written_index(&v, of);
     out->at = kj_index_value(s, v, "an index");
     if (out->at)
         out->at = kj_hold(s, out->at, "index");
@@ -260,7 +262,7 @@ kj_operand kj_item_of(kj_sema *s, kj_tarray *a, kj_texpr *i, kj_span span)
 {
     if (a->ndim == 1)
         return kj_load_element(s, a, &i, span);
-    selection row = {.at = i, .as = {span, KJ_I64}};
+    selection row = {.at = i, .as = {.at = span, .type = KJ_I64}};
     return make_view(s, a, &row, 1, span);
 }
 
@@ -277,6 +279,7 @@ static kj_operand element(kj_sema *s, kj_tarray *a, kj_texpr *const *index, kj_s
 static kj_operand index_array(kj_sema *s, const kj_expr *e, kj_tarray *base)
 {
     int n = kj_count(e->u.index.args);
+    kj_span of = e->u.index.base->span;
     bool slices = false;
     selection sel[KJ_MAX_NDIM] = {{.step = 1}};
     for (const kj_expr *arg = e->u.index.args; arg; arg = arg->next)
@@ -290,7 +293,7 @@ static kj_operand index_array(kj_sema *s, const kj_expr *e, kj_tarray *base)
         for (int i = 0; i < n; i++, arg = arg->next)
             if (!(arg->kind == KJ_E_SLICE
                       ? select_slice(s, arg, base, i, &sel[i])
-                      : select_index(s, kj_index_whole(s, arg), base, i, &sel[i])))
+                      : select_index(s, kj_index_whole(s, arg), base, of, i, &sel[i])))
                 return kj_no_value(e->span);
         return make_view(s, base, sel, n, e->span);
     }
@@ -299,10 +302,11 @@ static kj_operand index_array(kj_sema *s, const kj_expr *e, kj_tarray *base)
     kj_index_list(s, arg, v, n);
     int nat = spread(v, n, at);
     if (nat >= base->ndim)
-        return kj_element_at(s, e, &base, v, n, index) ? element(s, base, index, e->span)
-                                                       : kj_no_value(e->span);
+        return kj_element_at(s, e, e->u.index.base, &base, v, n, index)
+                   ? element(s, base, index, e->span)
+                   : kj_no_value(e->span);
     for (int i = 0; i < nat; i++)
-        if (!select_index(s, at[i], base, i, &sel[i]))
+        if (!select_index(s, at[i], base, of, i, &sel[i]))
             return kj_no_value(e->span);
     return nat < 0 ? kj_no_value(e->span) : make_view(s, base, sel, nat, e->span);
 }
@@ -332,7 +336,7 @@ static kj_operand index_tuple(kj_sema *s, const kj_expr *e, const kj_operand *t)
     if (kj_could_see(s, at, &v))
         kj_spill(s, &items, &at);
     t = &items;
-    kj_written as = kj_written_index(&v);
+    kj_written as = kj_written_index(&v, e->u.index.base->span);
     kj_texpr *i = kj_index_value(s, v, "a tuple's index");
     if (!i)
         return kj_no_value(e->span);
@@ -370,7 +374,7 @@ static kj_texpr *fixed_index(kj_sema *s, const kj_expr *e, const kj_aggregate *o
     kj_index_list(s, e->u.index.args, v, n);
     kj_texpr *at = NULL;
     for (int i = 0; i < n; i++) {
-        kj_written as = kj_written_index(&v[i]);
+        kj_written as = kj_written_index(&v[i], e->u.index.base->span);
         kj_texpr *k = kj_index_value(s, v[i], "an index");
         if (!k)
             return NULL;
@@ -399,7 +403,7 @@ static kj_texpr *vector_index(kj_sema *s, const kj_expr *e, const kj_operand *v,
         return NULL;
     }
     kj_operand at = kj_expr_value(s, arg, KJ_VOID);
-    *as = kj_written_index(&at);
+    *as = kj_written_index(&at, e->u.index.base->span);
     kj_texpr *i = kj_index_value(s, at, "an index");
     if (!i || is_part(s, &i, n))
         return i;

@@ -149,7 +149,8 @@ kj_operand kj_atomic_call(kj_sema *s, const kj_expr *e, kj_builtin id)
     for (int i = 0; what->first && i < a->ndim; i++)
         at->u.atomic.index[i] = kj_te_i64(s, 0, e->span);
     if (!what->first)
-        ok = kj_element_at(s, e->u.call.args->next, &a, &v[1], 1, at->u.atomic.index);
+        ok = kj_element_at(s, e->u.call.args->next, e->u.call.args, &a, &v[1], 1,
+                           at->u.atomic.index);
     else
         a = kj_index_checked(s, a, at->u.atomic.index, NULL);
     at->u.atomic.array = kj_watched(s, a, e->span);
@@ -175,7 +176,7 @@ kj_operand kj_cache_call(kj_sema *s, const kj_expr *e, kj_builtin id)
     kj_texpr *index[KJ_MAX_NDIM];
     kj_expr_list(s, args, v, n);
     if (!array_first(s, args, &v[0], id) ||
-        !kj_element_at(s, args->next, &v[0].u.array, &v[1], 1, index))
+        !kj_element_at(s, args->next, args, &v[0].u.array, &v[1], 1, index))
         return kj_no_value(e->span);
     kj_tarray *view = KJ_NEW(s->arena, kj_tarray);
     *view = *v[0].u.array;

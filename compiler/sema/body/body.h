@@ -74,14 +74,16 @@ kj_operand kj_item_of(kj_sema *s, kj_tarray *a, kj_texpr *i, kj_span span);
 kj_operand kj_index_of(kj_sema *s, const kj_expr *e, kj_operand base);
 /* Evaluated indices (or one tuple of them) as those of one element of *a, which then has the checks of
  * that access; false after an error. */
-bool kj_element_at(kj_sema *s, const kj_expr *place, kj_tarray **a, kj_operand *v, int n,
-                   kj_texpr **index);
-/* An index as the source has it: where, and the type as which it is told, u64 or i64. */
+bool kj_element_at(kj_sema *s, const kj_expr *place, const kj_expr *base, kj_tarray **a,
+                   kj_operand *v, int n, kj_texpr **index);
+/* An index as the source has it: where, the type as which it is told, u64 or i64, and of what; where that is empty, or
+ * long, of the array by its name. */
 typedef struct kj_written {
     kj_span at;
     kj_dtype type;
+    kj_span of;
 } kj_written;
-kj_written kj_written_index(const kj_operand *v);
+kj_written kj_written_index(const kj_operand *v, kj_span of);
 /* The text of a constant one. */
 const char *kj_index_text(kj_sema *s, const kj_texpr *index, const kj_written *as);
 /* The index in v[i] of a vector or an array in a record; NULL after an error, as of other values. */

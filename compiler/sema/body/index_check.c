@@ -17,10 +17,10 @@ static bool is_inside(const kj_sema *s, const kj_texpr *index, const kj_texpr *e
     return kj_is_const(extent) && kj_least(s, index) >= 0 && kj_most(s, index) < extent->u.value.i;
 }
 
-kj_written kj_written_index(const kj_operand *v)
+kj_written kj_written_index(const kj_operand *v, kj_span of)
 {
     bool wide = v->kind == KJ_V_SCALAR && v->u.scalar.e->type == KJ_U64;
-    return (kj_written){v->span, wide ? KJ_U64 : KJ_I64};
+    return (kj_written){v->span, wide ? KJ_U64 : KJ_I64, of};
 }
 
 const char *kj_index_text(kj_sema *s, const kj_texpr *index, const kj_written *as)
@@ -37,7 +37,7 @@ static kj_site *index_site(kj_sema *s, const kj_tarray *a, int axis, kj_written 
     parts[1] = (kj_site_part){"extent", KJ_I64};
     *site = (kj_site){.span = as.at,
                       .fault = true,
-                      .indexed = a->name ? a->name : "an array",
+                      .indexed = kj_source_text(s, as.of, a->name ? a->name : "an array"),
                       .axis = a->ndim == 1 ? -1 : axis,
                       .child = s->child,
                       .parts = parts,
@@ -105,8 +105,9 @@ kj_tarray *kj_index_checked(kj_sema *s, kj_tarray *a, kj_texpr *const *index, co
 {
     kj_index_check *checks = a->checks;
     for (int i = a->ndim - 1; are_wanted(s) && i >= 0; i--)
-        checks = add_check(s, a, i, index[i], as ? as[i] : (kj_written){index[i]->span, KJ_I64},
-                           true, checks);
+        checks = add_check(s, a, i, index[i],
+                           as ? as[i] : (kj_written){.at = index[i]->span, .type = KJ_I64}, true,
+                           checks);
     if (checks == a->checks)
         return a;
     kj_tarray *out = KJ_NEW(s->arena, kj_tarray);

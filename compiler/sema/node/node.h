@@ -148,8 +148,9 @@ typedef struct kj_branch {
 struct kj_frame {
     kj_frame *up;
     const kj_item *item;
-    int fn;               /* kj_symbol.index, -1 for a kernel */
-    kj_span call;         /* where it is called from; its own name when checked alone */
+    int fn;          /* kj_symbol.index, -1 for a kernel */
+    kj_span call;    /* where it is called from; its own name when checked alone */
+    kj_called *told; /* the same for those who are told of faults in it; NULL: for nobody yet */
     const char *bindings; /* "T = f32", or NULL */
     kj_tblock *block;     /* what a return leaves */
     kj_type result;

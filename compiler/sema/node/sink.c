@@ -59,9 +59,21 @@ kj_tarray *kj_new_root(kj_sema *s, const kj_tarray *of)
     return a;
 }
 
+static kj_called *call_of(kj_sema *s, kj_frame *f)
+{
+    if (!f || f->fn < 0)
+        return NULL;
+    if (!f->told) {
+        f->told = KJ_NEW(s->arena, kj_called);
+        *f->told = (kj_called){call_of(s, f->up), f->call};
+    }
+    return f->told;
+}
+
 void kj_add_site(kj_sema *s, kj_site *site)
 {
     site->id = s->nsites;
+    site->call = call_of(s, s->frame);
     if (s->dead)
         return;
     if (s->nsites == s->site_cap)
