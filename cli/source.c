@@ -174,21 +174,23 @@ int open_module(kjit_context *ctx, const options *o, const char *path, kjit_modu
     return status == KJIT_COMPILE ? EXIT_SOURCE : status == KJIT_INVALID ? EXIT_USAGE : EXIT_FAILED;
 }
 
-/* "16", "-1", "1e6", "0.5", "true"; false: it is none of these. */
+/* "16", "-1", "0x10", "1e6", "0.5", "true"; false: it is none of these. */
 static bool read_number(const char *text, kjit_arg *out)
 {
     char *end;
+    const char *digits = text + (*text == '-' || *text == '+');
+    int base = digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X') ? 16 : 10;
     errno = 0;
     if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0) {
         *out = kjit_arg_bool(*text == 't');
         return true;
     }
-    long long i = strtoll(text, &end, 10);
+    long long i = strtoll(text, &end, base);
     *out = kjit_arg_i64(i);
     if (end != text && !*end && !errno)
         return true;
     errno = 0;
-    unsigned long long u = strtoull(text, &end, 10);
+    unsigned long long u = strtoull(text, &end, base);
     *out = kjit_arg_u64(u);
     if (end != text && !*end && !errno && *text != '-')
         return true;

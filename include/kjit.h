@@ -663,10 +663,11 @@ KJIT_API kjit_status kjit_to_host(kjit_array *device, kjit_stream *stream, kjit_
  * .csv, .tsv, .txt: tables of numbers, [rows, columns]; of one column [rows]. Columns are separated
  * by what the first line has of `,`, `;` and tabs, in .txt by blanks; lines that begin with # are
  * comments, and a first line with something that is no number has the names of the columns. Without
- * a dtype they are i64 where all are whole, u64 where only that holds them, bool, else f64. A cell
- * that is empty, NA or null is NaN, which only floats have. Numbers are written with as many digits
- * as read back the same; a `.gz` behind the ending is gzip.
- * .png, .pgm, .ppm: pictures, u8 or u16: grey [h, w], with transparency (PNG) [h, w, 2], colour
+ * a dtype they are i64 where all are whole (12, 0x0c), u64 where only that holds them, bool where all
+ * are true or false (1 and 0 beside numbers), else f64. A cell that is empty, NA, n/a, nan, null or none,
+ * in capitals or not, is NaN, which only floats have. Numbers are written with as many digits as read
+ * back the same; a `.gz` behind the ending is gzip.
+ * .png, .pgm, .ppm, .pnm: pictures, u8 or u16: grey [h, w], with transparency (PNG) [h, w, 2], colour
  * [h, w, 3], with transparency (PNG) [h, w, 4]; palettes become colours. Saved are these, bool (0 is
  * black) and floats, of which `low` becomes black and `high` white. .pfm: f32 [h, w] or [h, w, 3].
  * .npz: several arrays with names, by libzip where that is installed, else KJIT_IO; a NULL name is arr_0,

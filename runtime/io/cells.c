@@ -73,7 +73,16 @@ static void take_quoted(kj_cells *c, kj_cell *out)
         c->at++;
     }
     out->n = (size_t)(c->at - out->text);
-    while (!ends_cell(c)) /* the quote, and what should not be behind it */
+    if (c->at == c->end) {
+        out->wrong = "a quote is opened here and not closed";
+        return;
+    }
+    c->at++;
+    if (c->separator != ' ')
+        skip_blanks(c);
+    if (!ends_cell(c))
+        out->wrong = "something stands behind a cell's closing quote";
+    while (!ends_cell(c))
         c->at++;
 }
 
@@ -160,23 +169,97 @@ static bool is_missing(const kj_cell *cell)
     return missing;
 }
 
-/* Digits and a sign: i64, or u64 where that does not hold it. */
-static bool take_int(const kj_cell *cell, kj_value *out)
+/* ---- Integers, by their digits: an f64 holds 53 bits of one ---- */
+
+static const char *behind_sign(const kj_cell *cell)
 {
-    size_t i = cell->n > 0 && (cell->text[0] == '-' || cell->text[0] == '+');
-    bool negative = i > 0 && cell->text[0] == '-';
-    uint64_t u = 0;
-    if (i == cell->n)
-        return false;
-    for (; i < cell->n; i++) {
-        if (!kj_is_digit(cell->text[i]) || __builtin_mul_overflow(u, 10, &u) ||
-            __builtin_add_overflow(u, (uint64_t)(cell->text[i] - '0'), &u))
-            return false;
-    }
+    return cell->text + (cell->n > 0 && (cell->text[0] == '-' || cell->text[0] == '+'));
+}
+
+/* i64, or u64 where that does not hold it. */
+static bool put_int(const kj_cell *cell, uint64_t u, kj_value *out)
+{
+    bool negative = cell->text[0] == '-';
     if (negative && u > (uint64_t)INT64_MAX + 1)
         return false;
     *out = kj_int(negative || u <= INT64_MAX ? KJ_I64 : KJ_U64, (int64_t)(negative ? 0 - u : u));
     return true;
+}
+
+static const char *hex_digits(const kj_cell *cell)
+{
+    const char *at = behind_sign(cell), *end = cell->text + cell->n;
+    bool prefixed = end - at > 2 && at[0] == '0' && kj_to_lower(at[1]) == 'x';
+    size_t n = prefixed ? strspn(at + 2, "0123456789abcdefABCDEF") : 0;
+    return n > 0 && at + 2 + n == end ? at + 2 : NULL;
+}
+
+static bool take_hex(const kj_cell *cell, const char *digits, kj_value *out)
+{
+    uint64_t u = 0;
+    for (const char *at = digits; at < cell->text + cell->n; at++) {
+        uint64_t digit =
+            kj_is_digit(*at) ? (uint64_t)(*at - '0') : (uint64_t)(kj_to_lower(*at) - 'a') + 10;
+        if (__builtin_mul_overflow(u, 16, &u))
+            return false;
+        u += digit;
+    }
+    return put_int(cell, u, out);
+}
+
+static bool times_tens(uint64_t *u, int64_t tens)
+{
+    for (; tens > 0 && *u; tens--)
+        if (__builtin_mul_overflow(*u, 10, u))
+            return false;
+    return true;
+}
+
+/* What is behind an `e`, but no more than cells are long. */
+static int64_t exponent_at(const char *at)
+{
+    enum { MOST = INT32_MAX };
+    int64_t n = 0;
+    bool negative = *at == '-';
+    for (at += negative || *at == '+'; kj_is_digit(*at); at++)
+        n = n < MOST / 10 ? 10 * n + (*at - '0') : MOST;
+    return negative ? -n : n;
+}
+
+/* The integer that a decimal number is, "3", "3.0" or "1.5e3". */
+static bool take_whole(const kj_cell *cell, kj_value *out)
+{
+    const char *at = behind_sign(cell), *end = cell->text + cell->n;
+    uint64_t u = 0;
+    int64_t places = 0, behind = 0; /* since the last digit that is not 0; behind the point */
+    bool point = false;
+    for (; at < end && (kj_is_digit(*at) || *at == '.'); at++) {
+        if (*at == '.') {
+            point = true;
+            continue;
+        }
+        places++;
+        behind += point;
+        if (*at == '0')
+            continue;
+        if (!times_tens(&u, places) || __builtin_add_overflow(u, (uint64_t)(*at - '0'), &u))
+            return false;
+        places = 0;
+    }
+    int64_t tens = places - behind + (at < end ? exponent_at(at + 1) : 0);
+    return (u == 0 || tens >= 0) && times_tens(&u, tens) && put_int(cell, u, out);
+}
+
+/* Digits and a sign, also hexadecimal ones; false, too, where no type holds it. */
+static bool take_int(const kj_cell *cell, kj_value *out)
+{
+    const char *hex = hex_digits(cell), *at = behind_sign(cell), *end = cell->text + cell->n;
+    if (hex)
+        return take_hex(cell, hex, out);
+    bool digits = at < end;
+    for (; at < end; at++)
+        digits &= kj_is_digit(*at);
+    return digits && take_whole(cell, out);
 }
 
 /* The text behind the cell ends with what is no part of a number. */
@@ -193,6 +276,12 @@ static bool take_float(const kj_cell *cell, kj_dtype type, kj_value *out)
     return true;
 }
 
+static bool put_as(kj_value v, kj_dtype type, kj_value *out)
+{
+    *out = kj_fold_convert(v, type);
+    return kj_value_fits(v, type);
+}
+
 bool kj_cell_number(const kj_cell *cell, kj_dtype type, kj_value *out)
 {
     bool truth, is_truth = take_bool(cell, &truth);
@@ -206,12 +295,15 @@ bool kj_cell_number(const kj_cell *cell, kj_dtype type, kj_value *out)
     }
     if (kj_is_float(type))
         return take_float(cell, type, out);
-    if (!take_int(cell, out) && !take_float(cell, KJ_F64, out))
+    if (take_int(cell, out))
+        return type == KJ_VOID || put_as(*out, type, out);
+    if (hex_digits(cell) || !take_float(cell, KJ_F64, out))
         return false;
-    kj_value as_is = *out;
-    if (type != KJ_VOID)
-        *out = kj_fold_convert(as_is, type);
-    return type == KJ_VOID || kj_value_fits(as_is, type);
+    if (type == KJ_VOID)
+        return true;
+    bool decimal =
+        isfinite(out->f) && !memchr(cell->text, 'x', cell->n) && !memchr(cell->text, 'X', cell->n);
+    return (!decimal || take_whole(cell, out)) && put_as(*out, type, out);
 }
 
 size_t kj_cell_step(const kj_cell *cell, size_t i)

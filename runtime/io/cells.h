@@ -7,8 +7,9 @@
 typedef struct kj_cell {
     const char *text; /* without blanks around it; of a quoted one without its quotes */
     size_t n;
-    bool last;   /* of its row */
-    bool quoted; /* a quote within is written twice */
+    bool last;         /* of its row */
+    bool quoted;       /* a quote within is written twice */
+    const char *wrong; /* with its quotes; or NULL */
 } kj_cell;
 
 typedef struct kj_cells {
@@ -25,7 +26,7 @@ kj_cells kj_cells_of(const char *text, size_t size, char separator);
 bool kj_cells_next(kj_cells *c, kj_cell *out);
 
 /* What a cell holds, of a type, or as it stands where that is KJ_VOID: i64, u64, f64 or bool. False where it is no such
- * number. A cell without a value is NaN. */
+ * number: of hexadecimal digits an f64 is one only where it is asked for. A cell without a value is NaN. */
 bool kj_cell_number(const kj_cell *cell, kj_dtype type, kj_value *out);
 /* From byte i of its text to the next that it holds. */
 size_t kj_cell_step(const kj_cell *cell, size_t i);

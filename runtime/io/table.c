@@ -31,6 +31,13 @@ static kjit_status no_memory(const table *t)
     return kj_no_memory(t->q->ctx);
 }
 
+static kjit_status check_quotes(const table *t, const kj_cells *at, const kj_cell *cell)
+{
+    return cell->wrong ? kj_fail(t->q->ctx, KJIT_FORMAT, "cannot read '%s': line %lld: %s",
+                                 t->q->path, (long long)at->line, cell->wrong)
+                       : KJIT_OK;
+}
+
 /* ---- The first row ---- */
 
 static kjit_status read_first(table *t)
@@ -41,6 +48,9 @@ static kjit_status read_first(table *t)
     int64_t room = 0;
     t->separator = cells.separator;
     while (kj_cells_next(&cells, &cell)) {
+        kjit_status status = check_quotes(t, &cells, &cell);
+        if (status != KJIT_OK)
+            return status;
         if (t->columns == room) {
             kj_cell *more = realloc(t->first, (size_t)(room = 2 * room + 8) * sizeof *more);
             if (!more)
@@ -48,7 +58,7 @@ static kjit_status read_first(table *t)
             t->first = more;
         }
         t->first[t->columns++] = cell;
-        t->titled |= !kj_cell_number(&cell, KJ_VOID, &v);
+        t->titled |= !kj_cell_number(&cell, KJ_F64, &v);
         if (cell.last)
             return KJIT_OK;
     }
@@ -203,15 +213,20 @@ static kjit_status bad_cell(const table *t, const kj_cells *at, int64_t column, 
     char name[64] = "";
     bool fits = t->titled && t->first[column].n < sizeof name - 4;
     bool one = t->titled && t->columns > 1 && !t->q->name && !t->q->of;
+    kj_value v;
+    bool large = type == KJ_VOID && kj_cell_number(cell, KJ_F64, &v);
     if (fits)
         kj_snprintf(name, sizeof name, " '%.*s'", (int)t->first[column].n, t->first[column].text);
     else
         kj_snprintf(name, sizeof name, " %lld", (long long)column + 1);
-    return kj_fail(
-        t->q->ctx, KJIT_FORMAT, "cannot read '%s': line %lld, column%s: '%.*s' is not %s%s%s",
-        t->q->path, (long long)at->line, name, shown(cell), cell->text,
-        type == KJ_VOID ? "a number" : "a value of ", type == KJ_VOID ? "" : kj_type_name(type),
-        one ? "; another column is read alone, by its name" : "");
+    return kj_fail(t->q->ctx, KJIT_FORMAT,
+                   "cannot read '%s': line %lld, column%s: '%.*s' is not %s%s%s", t->q->path,
+                   (long long)at->line, name, shown(cell), cell->text,
+                   large             ? "an integer of 64 bits"
+                   : type == KJ_VOID ? "a number"
+                                     : "a value of ",
+                   type == KJ_VOID ? "" : kj_type_name(type),
+                   one && !large ? "; another column is read alone, by its name" : "");
 }
 
 static kjit_status wrong_width(const table *t, const kj_cells *at, int64_t n)
@@ -245,6 +260,7 @@ static kjit_status each_cell(table *t, visit_fn *visit, void *user)
     kjit_status status = KJIT_OK;
     int64_t row = -(int64_t)t->titled, column = 0, next = 0;
     while (status == KJIT_OK && kj_cells_next(&cells, &cell)) {
+        status = check_quotes(t, &cells, &cell);
         for (; row >= 0 && next < t->n && t->parts[next].column == column && status == KJIT_OK;
              next++)
             status = visit(t, &cells, &cell, &t->parts[next], row, user);
