@@ -203,7 +203,7 @@ void explain_crashes(kjit_context *ctx, const options *o);
 
 /* ---- cmd_run.c ---- */
 
-/* What the run block of the first argument, a file, takes; nothing of one that cannot be read. */
+/* What the run block of the first argument, a file, takes; of one that cannot be read, why. */
 void print_params(const options *o);
 
 /* ---- Commands ---- */

@@ -106,22 +106,24 @@ static void print_param(const kjit_param_info *p)
     printf(p->doc ? "   # %s\n" : "\n", p->doc);
 }
 
+/* Of a file that has none for its errors, or cannot be read, these are told. */
 void print_params(const options *o)
 {
     options plain = *o;
     kjit_context *ctx;
-    kjit_module *mod = NULL;
+    kjit_module *mod;
     kjit_param_info p;
     plain.device = "cpu";
+    plain.warn = "off";
+    fflush(stdout);
     if (!(ctx = open_context(&plain)))
         return;
-    const kjit_compile_options c = {.path = o->path, .warn = "off"};
-    if (kjit_module_load(ctx, o->arguments[0], &c, &mod) == KJIT_OK) {
-        for (int i = 0; kjit_module_param(mod, i, &p); i++) {
-            if (i == 0)
-                printf("\nParams of %s:\n", o->arguments[0]);
-            print_param(&p);
-        }
+    if (open_module(ctx, &plain, o->arguments[0], &mod) != EXIT_OK)
+        complain("the params of '%s' cannot be listed", o->arguments[0]);
+    for (int i = 0; mod && kjit_module_param(mod, i, &p); i++) {
+        if (i == 0)
+            printf("\nParams of %s:\n", o->arguments[0]);
+        print_param(&p);
     }
     kjit_module_free(mod);
     kjit_context_destroy(ctx);
