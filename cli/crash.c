@@ -37,7 +37,11 @@ void explain_crashes(kjit_context *ctx, const options *o)
     advice = o->check & KJIT_CHECK_NONE
                  ? ": if a kernel has an index outside of an array, a run without --check=none "
                    "tells where\n"
-                 : ", though indices were checked: this is a defect of kjit's, please report it\n";
+             : o->untrusted
+                 ? ", though indices were checked: this is a defect of kjit's, please report it\n"
+                 : ": if there is @unchecked code, a run with --untrusted, which looks at its "
+                   "indices too, "
+                   "tells where; else this is a defect of kjit's, please report it\n";
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
         struct sigaction action = {.sa_handler = tell, .sa_flags = (int)SA_RESETHAND}, old;
         if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL)

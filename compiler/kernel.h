@@ -194,8 +194,11 @@ enum {
 typedef enum kj_halt_reason {
     KJ_HALT_NONE,
     KJ_HALT_CANCELLED,
-    KJ_HALT_TIMEOUT,
-    KJ_HALT_STEP = 4 /* of who counts: multiples are no reason */
+    KJ_HALT_TIMEOUT,   /* the launch's own; and these: its time is over, too */
+    KJ_HALT_DEADLINE,  /* the context's */
+    KJ_HALT_LAUNCH_MS, /* limits of the context's */
+    KJ_HALT_RUN_MS,
+    KJ_HALT_STEP = 8 /* of who counts: multiples are no reason */
 } kj_halt_reason;
 
 /* What a launch of a kernel with sites writes, where its last slot (one more than its parameters

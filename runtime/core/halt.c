@@ -17,7 +17,8 @@ struct kj_halt {
     kjit_context *ctx;
     const kjit_stream *stream; /* NULL: the call waits; of those that are listed it may be gone */
     atomic_int refs;
-    double deadline; /* by kj_now_ms; 0: none */
+    double deadline;      /* by kj_now_ms; 0: none */
+    kj_halt_reason whose; /* deadline it is */
     _Atomic uint32_t *word;
     uint64_t device; /* where kernels find it */
     _Atomic uint32_t own;
@@ -123,8 +124,10 @@ static double look(kj_halts *halts, double now)
         next = 0;
     }
     for (kj_halt *h = halts->first; h; h = h->next) {
-        if (halts->over || (h->deadline > 0 && h->deadline <= now))
-            set(h, KJ_HALT_TIMEOUT);
+        if (h->deadline > 0 && h->deadline <= now)
+            set(h, h->whose);
+        else if (halts->over)
+            set(h, KJ_HALT_DEADLINE);
         else if (h->deadline > 0 && (next == 0 || h->deadline < next))
             next = h->deadline;
     }
@@ -198,20 +201,24 @@ static void list(kj_halt *h)
         h->next->prev = h;
     halts->first = h;
     if (halts->over)
-        set(h, KJ_HALT_TIMEOUT);
+        set(h, KJ_HALT_DEADLINE);
 }
 
-/* When a launch is to end that says so itself, or does not (0): by kj_now_ms; 0: at any time. */
-static double end_of(kjit_context *ctx, double timeout_ms)
+/* When a launch is to end that says so itself, or does not (0), by kj_now_ms, and by what; 0: at any time. */
+static void find_end(kj_halt *h, double timeout_ms)
 {
+    kjit_context *ctx = h->ctx;
     uint64_t most = ctx->limits.most.launch_ms;
-    double now = kj_now_ms(), end = 0;
+    double now = kj_now_ms(), run = kj_print_run(ctx) ? ctx->limits.run_until : 0;
+    h->whose = timeout_ms > 0 ? KJ_HALT_TIMEOUT : KJ_HALT_LAUNCH_MS;
     if (timeout_ms > 0)
-        end = now + timeout_ms;
+        h->deadline = now + timeout_ms;
     else if (most != KJ_NO_LIMIT)
-        end = now + (double)(most < KJIT_MAX_MS ? most : KJIT_MAX_MS);
-    double run = kj_print_run(ctx) ? ctx->limits.run_until : 0;
-    return run > 0 && (end == 0 || run < end) ? run : end;
+        h->deadline = now + (double)(most < KJIT_MAX_MS ? most : KJIT_MAX_MS);
+    if (run > 0 && (h->deadline == 0 || run < h->deadline)) {
+        h->deadline = run;
+        h->whose = KJ_HALT_RUN_MS;
+    }
 }
 
 kjit_status kj_halt_list(kjit_context *ctx, const kjit_stream *stream, double timeout_ms,
@@ -226,7 +233,7 @@ kjit_status kj_halt_list(kjit_context *ctx, const kjit_stream *stream, double ti
     h->stream = stream;
     atomic_init(&h->refs, 1);
     atomic_init(&h->own, KJ_HALT_NONE);
-    h->deadline = end_of(ctx, timeout_ms);
+    find_end(h, timeout_ms);
     pthread_mutex_lock(&halts->lock);
     kjit_status status = take_word(h, &why);
     bool listed = status == KJIT_OK;

@@ -26,5 +26,7 @@ kjit_status kj_fault_status(const kj_host_fault *fault)
 {
     if (fault->halted == KJ_HALTED_NOT)
         return KJIT_FAULT;
-    return fault->halted_why == KJ_HALT_TIMEOUT ? KJIT_TIMEOUT : KJIT_CANCELLED;
+    return fault->halted_why >= KJ_HALT_TIMEOUT && fault->halted_why < KJ_HALT_STEP
+               ? KJIT_TIMEOUT
+               : KJIT_CANCELLED;
 }

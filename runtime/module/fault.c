@@ -195,8 +195,23 @@ static kj_span word_at(const kj_source *source, uint32_t offset)
     return (kj_span){offset, end > offset ? end : offset + 1};
 }
 
+/* What ended it, where the launch does not say so itself. */
+static void hint_end(kj_diag *diag, kj_message *m, uint64_t why, const kjit_limits *most)
+{
+    if (why == KJ_HALT_LAUNCH_MS)
+        kj_hint(diag, m, "a launch without timeout_ms has the context's limit of launch_ms, %llu",
+                (unsigned long long)most->launch_ms);
+    if (why == KJ_HALT_RUN_MS)
+        kj_hint(diag, m, "a run block has the context's limit of run_ms, %llu",
+                (unsigned long long)most->run_ms);
+    if (why == KJ_HALT_DEADLINE)
+        kj_hint(diag, m,
+                "the context's deadline has passed: kjit run --timeout, or "
+                "kjit_set_deadline");
+}
+
 static void put_halted(kj_diag *diag, const kj_kernel_info *kernel, const kj_host_fault *f,
-                       uint64_t most)
+                       const kjit_limits *most)
 {
     char block[KJ_SHAPE_TEXT], where[KJ_SHAPE_TEXT + 64] = "before it began";
     const int64_t *front = f->halted_front;
@@ -214,9 +229,7 @@ static void put_halted(kj_diag *diag, const kj_kernel_info *kernel, const kj_hos
     kj_message *m = kj_error(diag, loop ? word_at(diag->source, f->halted_at) : kernel->span,
                              cancelled ? KJ_RULE_CANCELLED : KJ_RULE_TIMEOUT, "kernel '%s' %s %s",
                              kernel->name, cancelled ? "was cancelled" : "ran out of time", where);
-    if (!cancelled && most != KJ_NO_LIMIT)
-        kj_hint(diag, m, "a launch without timeout_ms has the context's limit of launch_ms, %llu",
-                (unsigned long long)most);
+    hint_end(diag, m, f->halted_why, most);
 }
 
 static void put_unfilled(kj_diag *diag, const kj_const_array_info *a, const char *kernel)
@@ -238,7 +251,7 @@ static void write_fault(void *data)
     else if (m->crowd)
         put_crowd(&diag, m);
     else if (kj_fault_status(m->fault) != KJIT_FAULT)
-        put_halted(&diag, m->kernel, m->fault, m->mod->ctx->limits.most.launch_ms);
+        put_halted(&diag, m->kernel, m->fault, &m->mod->ctx->limits.most);
     else if (m->fault->kind == KJ_FAULT_GRID_BARRIER && m->kernel->grid_sync)
         put_grid_barrier(&diag, m->kernel, m->fault);
     else if (m->fault->kind == KJ_FAULT_RACE)

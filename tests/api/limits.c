@@ -229,6 +229,7 @@ static void kernel_of_run_ends(void)
             FAILS(status, KJIT_LIMIT, "run_ms");
         else
             FAILS(status, KJIT_TIMEOUT, "kernel 'spin' ran out of time");
+        assert_non_null(strstr(kjit_last_error(ctx), "limit of run_ms, "));
         goes_on(mod);
         kjit_module_free(run);
         drop(mod);
@@ -259,6 +260,15 @@ static void test_time(void **state)
     kjit_config patient = {.grid = {1}, .block = {2}, .timeout_ms = 100000};
     FAILS(launch(mod, "spin", x, 2, NULL), KJIT_TIMEOUT, "kernel 'spin' ran out of time");
     assert_non_null(strstr(kjit_last_error(ctx), "the context's limit of launch_ms, 200"));
+    kjit_config hasty = {.grid = {1}, .block = {2}, .timeout_ms = 50};
+    FAILS(kjit_launch(mod, "spin", &hasty, (kjit_arg[]){kjit_arg_array(x)}, 1), KJIT_TIMEOUT,
+          "kernel 'spin' ran out of time");
+    assert_null(strstr(kjit_last_error(ctx), "limit")); /* it was not that one */
+    OK(kjit_set_deadline(ctx, 50));
+    FAILS(kjit_launch(mod, "spin", &patient, (kjit_arg[]){kjit_arg_array(x)}, 1), KJIT_TIMEOUT,
+          "kernel 'spin' ran out of time");
+    assert_non_null(strstr(kjit_last_error(ctx), "the context's deadline has passed"));
+    OK(kjit_set_deadline(ctx, 0));
     data[1] = 0;
     OK(kjit_launch(mod, "add", &patient, (kjit_arg[]){kjit_arg_array(x)}, 1));
     assert_true(data[1] == 1);
