@@ -140,22 +140,25 @@ static bool counts(counted *f, counting c)
     return c.step && !c.lasts;
 }
 
-/* Is `test` so, in the end, by a number that each of the loop's turns counts? */
-static bool comes_to(counted *f, const kj_texpr *test, bool so)
+/* The number that each of the loop's turns counts and by which `test` is so, in the end and until it would wrap; NULL when
+ * there is none. Two that must have come to their ends at once are one number: else the first may have wrapped by then. */
+static const kj_var *comes_to(counted *f, const kj_texpr *test, bool so)
 {
     if (test->kind == KJ_TE_LOGIC) {
-        bool one = comes_to(f, test->u.logic.lhs, so), other = comes_to(f, test->u.logic.rhs, so);
-        return test->u.logic.is_or == so ? one || other : one && other;
+        const kj_var *one = comes_to(f, test->u.logic.lhs, so),
+                     *other = comes_to(f, test->u.logic.rhs, so);
+        bool either = test->u.logic.is_or == so;
+        return either ? (one ? one : other) : one == other ? one : NULL;
     }
     if (test->kind == KJ_TE_UNARY && test->u.unary.op == KJ_OP_NOT)
         return comes_to(f, test->u.unary.arg, !so);
     if (test->kind != KJ_TE_BINARY || kj_ops[test->u.binary.op].class != KJ_OPS_COMPARE)
-        return false;
+        return NULL;
     const kj_texpr *n = test->u.binary.lhs, *limit = test->u.binary.rhs;
     kj_op op = test->u.binary.op;
     bool less = op == KJ_OP_LT || op == KJ_OP_LE, more = op == KJ_OP_GT || op == KJ_OP_GE;
     if (!less && !more)
-        return false;
+        return NULL;
     if (n->kind == KJ_TE_CONST) {
         const kj_texpr *first = n;
         n = limit;
@@ -163,9 +166,10 @@ static bool comes_to(counted *f, const kj_texpr *test, bool so)
         less = !less;
     }
     if (n->kind != KJ_TE_VAR || limit->kind != KJ_TE_CONST || !kj_is_signed(n->type))
-        return false;
+        return NULL;
     kj_op by = less == so ? KJ_OP_SUB : KJ_OP_ADD;
-    return counts(f, (counting){.var = n->u.var, .by = by, .limit = limit->u.value.i});
+    return counts(f, (counting){.var = n->u.var, .by = by, .limit = limit->u.value.i}) ? n->u.var
+                                                                                       : NULL;
 }
 
 /* Does the loop end by a count, by its condition or a break that each turn comes by? */

@@ -287,12 +287,17 @@ static uint32_t closing_brace(const kj_source *s, uint32_t open, bool *again)
     return 0;
 }
 
-/* i++, s /= 2, i += 1, j--: the steps of the header as statements; NULL: they are not understood. */
+/* i++, s /= 2, i += 1, j--: the steps of the header as statements; NULL: they are not understood, or many.
+ */
 static const char *steps(kj_parser *p, const char *begin, const char *stop, bool whole)
 {
+    enum { MOST = 16 };
     const char *out = "";
+    int count = 0;
     for (const char *at = begin, *end; at < stop; at = end + (end < stop)) {
         int depth = 0;
+        if (count++ == MOST)
+            return NULL;
         for (end = at; end < stop && (depth > 0 || *end != ','); end++)
             depth += (strchr("([{", *end) != NULL) - (strchr(")]}", *end) != NULL);
         const char *step = part(p, at, end);

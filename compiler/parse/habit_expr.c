@@ -216,11 +216,15 @@ static bool names_record(const kj_parser *p, kj_span name)
     return false;
 }
 
-/* The fields of P{x: 1, y: 2}, P{.x = 1, .y = 2} or P{1, 2} as arguments; NULL: it is not written so, on one line. */
+/* The fields of P{x: 1, y: 2}, P{.x = 1, .y = 2} or P{1, 2} as arguments; NULL: it is not written so, on one line, or
+ * they are many. */
 static const char *as_arguments(kj_parser *p, uint32_t begin, uint32_t end, bool unnamed)
 {
+    enum { MOST = 64 };
     const char *out = "", *text = p->source->text;
-    while (begin < end) {
+    for (int n = 0; begin < end; n++) {
+        if (n == MOST)
+            return NULL;
         uint32_t first = kj_skip_blanks(p->source, begin), name = first + (text[first] == '.'), at;
         uint32_t name_end = kj_word_end(p->source, name),
                  sign = kj_skip_blanks(p->source, name_end);
@@ -258,8 +262,8 @@ bool kj_habit_record(kj_parser *p, kj_message *m, kj_span at)
     }
     bool typed = p->prev == KJ_TK_ASSIGN; /* let a: P = {1, 2} */
     kj_span name = typed ? p->before_prev_span : before;
-    bool is_record = names_record(p, name);
     uint32_t close = p->source->text[at.begin] == '{' ? kj_closing(p->source, at.begin) : 0;
+    bool is_record = close && names_record(p, name);
     if (!close || (typed && !is_record))
         return false;
     const char *fields = as_arguments(p, at.begin + 1, close, is_record);

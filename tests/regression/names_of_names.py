@@ -50,8 +50,8 @@ def indented(lines, depth=1):
     return "".join("    " * depth + line + "\n" for text in lines for line in text.split("\n"))
 
 
-def chain(first, step):
-    return [f"let v0 = {first}"] + [f"let v{k} = " + step.format(x=f"v{k - 1}", k=k) for k in range(1, NAMES)]
+def chain(first, step, word="let"):
+    return [f"{word} v0 = {first}"] + [f"{word} v{k} = " + step.format(x=f"v{k - 1}", k=k) for k in range(1, NAMES)]
 
 
 def programs():
@@ -61,6 +61,9 @@ def programs():
             for use in USES[kind]:
                 body = ["let i = i32(grid(1))"] + chain(first, step) + [use.format(x=f"v{NAMES - 1}")]
                 yield twice + "kernel k(a: i32[], n: i32, const N: i32 = 3) {\n" + indented(body) + "}\n"
+    for first in "(i, 1)", "(1, 2.5)", "(n, i)":
+        body = ["let i = i32(grid(1))"] + chain(first, "({x}, {x})", "var") + ["a[i] = 1"]
+        yield "kernel k(a: i32[], n: i32) {\n" + indented(body) + "}\n"
     for first, step in RUN.items():
         yield "run {\n" + indented(chain(first, step)) + "}\n"
         yield ("".join(line.replace("let v", "const V", 1).replace("(v", "(V").replace(" v", " V").replace("[v", "[V") + "\n"

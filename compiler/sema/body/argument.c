@@ -16,9 +16,12 @@ int kj_count_params(const kj_item *fn)
 static const char *signature(kj_sema *s, const kj_item *fn)
 {
     const char *text = "(";
+    int n = 0;
     if (!kj_diag_has_room(s->diag))
         return text;
     for (const kj_param_decl *p = fn->params; p; p = p->next) {
+        if (n++ == KJ_MOST_LISTED)
+            return kj_arena_printf(s->diag->arena, "%s...)", text);
         const char *type = !p->type ? "" : p->type->name ? p->type->name : "tuple";
         if (p->type && p->type->ndim)
             type = kj_arena_printf(s->diag->arena, "%s[%.*s]", type, p->type->ndim - 1, ",,,,,,,,");
@@ -122,12 +125,9 @@ static bool is_constant(const kj_operand *v)
     }
 }
 
-void kj_check_default_place(kj_sema *s, const kj_item *fn, const kj_param_decl *p)
+void kj_check_default_place(kj_sema *s, const kj_param_decl *before, const kj_param_decl *p)
 {
-    const kj_param_decl *before = fn->params;
-    while (before != p && !before->init)
-        before = before->next;
-    if (before == p || p->init)
+    if (!before || p->init)
         return;
     kj_note(s->diag,
             kj_sema_error(s, p->span, KJ_RULE_KEYWORD,

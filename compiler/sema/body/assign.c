@@ -66,6 +66,8 @@ kj_operand kj_declared(kj_sema *s, const char *name, kj_span span, bool mutable,
         kj_operand *items = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)v.u.tuple.n + 1);
         for (int i = 0; i < v.u.tuple.n; i++) {
             int nodes = s->nodes;
+            if (s->too_big)
+                return kj_no_value(span);
             items[i] = kj_declared(s, part_name(s, name, &v, i), span, mutable, v.u.tuple.items[i]);
             if (s->nodes == nodes)
                 kj_spend(s, 1); /* of tuples of tuples there are twice as many with each name */

@@ -381,6 +381,7 @@ void kj_fn_check(kj_sema *s, const kj_symbol *fn, const kj_dtype *generics)
                   .bindings = kj_bindings_text(s, &in)};
     s->frame = &f;
     kj_open_instance(s, &in);
+    const kj_param_decl *with_default = NULL;
     for (const kj_param_decl *p = item->params; p; p = p->next, i++) {
         if (p->is_const) {
             kj_message *m = kj_sema_error(s, p->span, KJ_RULE_CONST_PARAMETER,
@@ -388,7 +389,8 @@ void kj_fn_check(kj_sema *s, const kj_symbol *fn, const kj_dtype *generics)
             kj_hint(s->diag, m, "a constant argument is known inside anyway: write %s: i32",
                     p->name);
         }
-        kj_check_default_place(s, item, p);
+        with_default = with_default ? with_default : p->init ? p : NULL;
+        kj_check_default_place(s, with_default, p);
         if (p->init)
             kj_check_default(s, p, &in.types[i], default_argument(s, item, p));
         kj_operand v = any_value(s, &in.types[i], p);

@@ -419,13 +419,15 @@ static void check_stmts(kj_sema *s, const kj_stmt *st, int loops)
 /* A default is computed at the call, behind the parameters before it. */
 static void check_parameters(kj_sema *s, const kj_item *fn)
 {
+    const kj_param_decl *with_default = NULL;
     for (const kj_param_decl *p = fn->params; p; p = p->next) {
         kj_name name = {.name = p->name, .span = p->span};
         kj_type type = kj_resolve_type(s, p->type);
         kj_sema_run_expr(s, p->init);
         declare_run_names(s, &name, KJ_ROLE_PARAM);
         kj_run_set_known(s, &name, kj_known_of_type(&type));
-        kj_check_default_place(s, fn, p);
+        with_default = with_default ? with_default : p->init ? p : NULL;
+        kj_check_default_place(s, with_default, p);
     }
 }
 

@@ -70,8 +70,9 @@ static void check_number_builtin(kj_sema *s, const kj_expr *call, kj_builtin id)
 static const char *kernel_signature(kj_sema *s, const kj_kernel_decl *k)
 {
     const char *text = "";
-    for (int i = 0; i < k->nparams; i++)
-        text = kj_arena_printf(s->diag->arena, "%s%s%s", text, i ? ", " : "", k->params[i].name);
+    for (int i = 0; i < k->nparams && i <= KJ_MOST_LISTED; i++)
+        text = kj_arena_printf(s->diag->arena, "%s%s%s", text, i ? ", " : "",
+                               i < KJ_MOST_LISTED ? k->params[i].name : "...");
     return text;
 }
 

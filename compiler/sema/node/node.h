@@ -245,6 +245,7 @@ static inline bool kj_is_hypothetical(const kj_sema *s)
     return s->dead > 0 || s->assumed;
 }
 kj_operand kj_no_value(kj_span at); /* KJ_V_ERROR */
+enum { KJ_MOST_LISTED = 24 }; /* names, or values, that a hint has; "..." stands for the rest */
 /* A short piece of source, or otherwise. */
 const char *kj_source_text(kj_sema *s, kj_span span, const char *otherwise);
 /* The same as an operand: in parentheses if it is more than a name, number, call or element. */

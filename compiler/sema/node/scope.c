@@ -476,9 +476,14 @@ void kj_undeclared_target(kj_sema *s, const char *name, kj_span span)
 bool kj_undeclared_targets(kj_sema *s, const kj_expr *targets)
 {
     const char *names = "";
+    int n = 0;
     for (const kj_expr *e = targets; e; e = e->next) {
         if (e->kind != KJ_E_NAME || kj_scope_find(s->scope, e->u.name))
             return false;
+        if (n++ == KJ_MOST_LISTED)
+            names = kj_arena_printf(s->diag->arena, "%s, ...", names);
+        if (n > KJ_MOST_LISTED)
+            continue;
         names = kj_arena_printf(s->diag->arena, "%s%s%s", names, *names ? ", " : "", e->u.name);
     }
     if (!was_told(s, targets->u.name, targets->span)) {

@@ -52,8 +52,9 @@ kj_operand kj_hold_value(kj_sema *s, kj_operand v, const char *name)
 const char *kj_fields_text(kj_sema *s, const kj_aggregate *of)
 {
     const char *text = "";
-    for (int i = 0; i < of->n; i++)
-        text = kj_arena_printf(s->diag->arena, "%s%s%s", text, i ? ", " : "", of->fields[i].name);
+    for (int i = 0; i < of->n && i <= KJ_MOST_LISTED; i++)
+        text = kj_arena_printf(s->diag->arena, "%s%s%s", text, i ? ", " : "",
+                               i < KJ_MOST_LISTED ? of->fields[i].name : "...");
     return text;
 }
 
@@ -298,6 +299,8 @@ static const char *items_text(kj_sema *s, const kj_operand *v)
 {
     const char *text = "";
     for (int i = 0; i < v->u.tuple.n; i++) {
+        if (i == KJ_MOST_LISTED)
+            return kj_arena_printf(s->diag->arena, "%s, ...", text);
         kj_span at = v->u.tuple.items[i].span;
         bool here = at.begin >= v->span.begin && at.end <= v->span.end && v->u.tuple.n > 1;
         const char *item =

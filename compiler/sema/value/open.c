@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "sema/value/value.h"
 
 enum { FIRM = 16, MAX_WALKS = 256 };
@@ -22,7 +23,7 @@ typedef struct literals {
 static const literals no_literals = {KJ_VOID, {.type = KJ_VOID}, {.type = KJ_VOID}};
 
 struct kj_open {
-    kj_open *next;
+    kj_open *next, *chained; /* chained: in the table */
     uint32_t
         at; /* where it is declared, which part of a tuple, in which instance of a generic and */
     const char *name, *bindings;
@@ -40,6 +41,8 @@ struct kj_open {
 
 struct kj_opens {
     kj_open *first;
+    kj_open **table; /* by what is_of compares; `room` is a power of two */
+    size_t n, room;
     bool guessing; /* this walk is not kept: what is not known is a literal */
     bool learnt;
     bool doubtful; /* a literal beyond i32 was given something typed, which may be narrower */
@@ -141,6 +144,31 @@ static bool is_of(const kj_open *o, const kj_open *key)
            same_text(o->bindings, key->bindings);
 }
 
+static kj_open **chain_of(const kj_opens *opens, const kj_open *key)
+{
+    uint64_t hash = kj_hash_word(kj_hash(key->name, strlen(key->name)), key->at);
+    return &opens->table[kj_hash_word(hash, key->copy) & (opens->room - 1)];
+}
+
+static void chain(const kj_opens *opens, kj_open *o)
+{
+    kj_open **at = chain_of(opens, o);
+    o->chained = *at;
+    *at = o;
+}
+
+/* Room for one more. */
+static void make_room(kj_arena *arena, kj_opens *opens)
+{
+    enum { FIRST = 64 };
+    if (opens->n < opens->room)
+        return;
+    opens->room = opens->room ? 2 * opens->room : FIRST;
+    opens->table = KJ_NEW_ARRAY(arena, kj_open *, opens->room);
+    for (kj_open *o = opens->first; o; o = o->next)
+        chain(opens, o);
+}
+
 kj_open *kj_open_variable(kj_sema *s, const char *name, kj_span span, const kj_operand *first)
 {
     if (!s->opens || alone(first) == KJ_VOID)
@@ -155,13 +183,16 @@ kj_open *kj_open_variable(kj_sema *s, const char *name, kj_span span, const kj_o
                      .given = KJ_VOID,
                      .literals = no_literals,
                      .now = KJ_VOID};
-    kj_open *o = s->opens->first;
+    make_room(s->arena, s->opens);
+    kj_open *o = *chain_of(s->opens, &fresh);
     while (o && !is_of(o, &fresh))
-        o = o->next;
+        o = o->chained;
     if (!o) {
         o = KJ_NEW(s->arena, kj_open);
         *o = fresh;
         s->opens->first = o;
+        s->opens->n++;
+        chain(s->opens, o);
         s->opens->learnt |= s->opens->guessing;
     }
     o->first = KJ_NEW(s->arena, kj_operand);
