@@ -229,6 +229,13 @@ void kj_replay_pause(kj_lower *lo)
     LLVMPositionBuilderAtEnd(lo->b, on);
 }
 
+static void forget_locals(kj_lower *lo)
+{
+    size_t n = (size_t)lo->kernel->nroots;
+    memset(lo->locals, 0, n * sizeof *lo->locals);
+    memset(lo->since, 0, n * sizeof *lo->since);
+}
+
 static void forget_slots(kj_lower *lo)
 {
     memset(lo->slots, 0, ((size_t)lo->kernel->nvars + 1) * sizeof *lo->slots);
@@ -310,7 +317,7 @@ static void each_row(kj_lower *lo, kj_gang_fn *each, void *arg)
     if (left) {
         lo->y = kj_i64(lo, high - left);
         lo->rows = (int)left;
-        memset(lo->locals, 0, (size_t)lo->kernel->nroots * sizeof *lo->locals);
+        forget_locals(lo);
         each_along(lo, each, arg);
     }
 }
@@ -320,7 +327,7 @@ void kj_gang_each(kj_lower *lo, bool scalar, kj_gang_fn *each, void *arg)
     kj_slot *outer = lo->slots;
     lo->rows = scalar ? 1 : lo->gang_rows;
     lo->lanes = scalar ? 1 : lo->gang_lanes;
-    memset(lo->locals, 0, (size_t)lo->kernel->nroots * sizeof *lo->locals);
+    forget_locals(lo);
     lo->slots = lo->of_gang;
     forget_slots(lo);
     count_loop z = open_loop(lo, lo->flat ? 1 : lo->kernel->block[2], 1, "z");

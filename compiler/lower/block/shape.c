@@ -36,14 +36,17 @@ static int most_parts(const kj_tkernel *k)
     return n;
 }
 
-/* Scalars of local arrays a thread: in registers they share these with everything else. */
+/* Scalars of local arrays a thread: in registers they share these with everything else. Bytes and halves of words count
+ * as parts of one. */
 static int64_t count_locals(const kj_tkernel *k)
 {
-    int64_t n = 0;
+    int64_t bytes = 0;
     for (int i = 0; i < k->nroots; i++)
-        if (k->roots[i]->space == KJ_LOCAL)
-            n += k->roots[i]->static_count * parts_of(k->roots[i]);
-    return n;
+        if (k->roots[i]->space == KJ_LOCAL) {
+            int unit = kj_unit(k->roots[i]);
+            bytes += k->roots[i]->static_count * parts_of(k->roots[i]) * (unit < 4 ? unit : 4);
+        }
+    return (bytes + 3) / 4;
 }
 
 /* How many rows a gang has, of `high` that a block has, where it may have `most`: such that few are left for a gang

@@ -215,6 +215,16 @@ static bool is_free(const kj_tarray *a, kj_texpr *const *index)
     return free;
 }
 
+/* An element of a thread's own array that is known: where all threads run that the array began for, nobody has the
+ * others' part, and there is no selection. */
+static bool is_for_all(const kj_lower *lo, const kj_tarray *a, const kj_access *at, kj_mask m)
+{
+    const kj_tarray *root = a->root;
+    return root->space == KJ_LOCAL && !lo->regions->crossing[root->id] && kj_is_known(at->own) &&
+           at->own.bounds.least >= 0 && at->own.bounds.least < root->static_count &&
+           kj_same_mask(lo->since[root->id], m);
+}
+
 void kj_lower_store(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, const kj_texpr *value,
                     kj_mask m)
 {
@@ -230,7 +240,7 @@ void kj_lower_store(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, co
     kj_watch_access(lo, a, &at, KJ_WATCH_STORE, &v, m);
     kj_fetch_ahead(lo, a, index, &at);
     if (!kj_parts_take(lo, a, index, &at, v, m))
-        kj_store_access(lo, &at, v, m);
+        kj_store_access(lo, &at, v, is_for_all(lo, a, &at, m) ? (kj_mask){.kind = KJ_ALL} : m);
 }
 
 /* ---- All parts of an element at once ---- */

@@ -43,8 +43,7 @@ kj_tile kj_slot_read(kj_lower *lo, const kj_var *v)
     return s->known ? s->tile : load_slot(lo, s, v->type);
 }
 
-/* Are they the same threads, by construction? */
-static bool same_mask(kj_mask a, kj_mask b)
+bool kj_same_mask(kj_mask a, kj_mask b)
 {
     if (a.kind != b.kind || a.kind != KJ_SOME)
         return a.kind == b.kind;
@@ -61,7 +60,7 @@ void kj_slot_write(kj_lower *lo, const kj_var *v, kj_tile t, kj_mask m)
 {
     kj_slot *s = &lo->slots[v->id];
     s->begun = false;
-    if (same_mask(s->since, m))
+    if (kj_same_mask(s->since, m))
         store_slot(lo, s, t);
     else
         store_masked(lo, s, t, m);

@@ -16,6 +16,7 @@ void kj_slot_write(kj_lower *lo, const kj_var *v, kj_tile t, kj_mask m); /* unde
 void kj_slot_assign(kj_lower *lo, const kj_tstmt *s, kj_mask m);         /* a KJ_TS_ASSIGN */
 void kj_slot_begin(kj_lower *lo, const kj_var *v, kj_tile t, kj_mask m); /* its declaration */
 void kj_slot_make(kj_lower *lo, const kj_var *v);                        /* its allocas */
+bool kj_same_mask(kj_mask a, kj_mask b); /* are they the same threads, by construction? */
 
 /* ---- access.c ---- */
 

@@ -544,6 +544,7 @@ static kj_mask lower_stmt(kj_lower *lo, const kj_tstmt *s, kj_mask m)
         kj_slot_begin(lo, s->u.launch.result, kj_lower_launch(lo, s, values, m), m);
         return m;
     case KJ_TS_ARRAY: /* placed when it is first used, or with the block */
+        lo->since[s->u.array->id] = m;
         kj_local_begin(lo, s->u.array);
         kj_watch_begun(lo, s->u.array, m);
         return m;

@@ -183,6 +183,7 @@ struct kj_lower {
     kj_tile lane;         /* laneid, where the kernel needs it */
     kj_slot *slots;       /* by variable id; of this gang's code */
     LLVMValueRef *locals; /* storage of local arrays that one region uses, by root id */
+    kj_mask *since;       /* the threads that ran where they began, by root id */
     kj_exit *exits;
     kj_waiting *parts;          /* stores that wait for others; or NULL */
     bool twin;                  /* inside one of two copies of a statement */

@@ -36,6 +36,7 @@ void kj_lower_start(kj_lower *lo, kj_arena *arena, const kj_tkernel *kernel,
     lo->allocas = spec->allocas;
     lo->deps = spec->deps;
     lo->locals = KJ_NEW_ARRAY(arena, LLVMValueRef, nroots);
+    lo->since = KJ_NEW_ARRAY(arena, kj_mask, nroots);
     lo->roots = KJ_NEW_ARRAY(arena, LLVMValueRef, nroots);
     lo->params = KJ_NEW_ARRAY(arena, LLVMValueRef, nparams);
     lo->dims = kj_arena_calloc(arena, nparams, sizeof *lo->dims);
