@@ -161,15 +161,20 @@ typedef struct kj_host_fault {
     int64_t thread[3];                /* assert */
     uint64_t values[KJ_MAX_REPORTED]; /* assert: in the low bytes */
     /* The halt was found to be set, and the launch did not run to its end; the first who finds it says where,
-     * but a loop knows better than a block that has not begun. */
+     * but who is within a block knows better than one that has not begun. */
     uint32_t halted;    /* kj_halted */
-    uint32_t halted_at; /* the loop's place in the source */
+    uint32_t halted_at; /* the loop's or the statement's place in the source */
     uint64_t halted_why;
-    int64_t halted_block[3], halted_front[3]; /* the loop's, and the one that has not begun */
+    int64_t halted_block[3], halted_front[3]; /* that one's, and the one that has not begun */
 } kj_host_fault;
 
 /* The greater is told. */
-typedef enum kj_halted { KJ_HALTED_NOT, KJ_HALTED_FRONT, KJ_HALTED_LOOP } kj_halted;
+typedef enum kj_halted {
+    KJ_HALTED_NOT,
+    KJ_HALTED_FRONT,
+    KJ_HALTED_STATEMENT,
+    KJ_HALTED_LOOP
+} kj_halted;
 
 typedef enum kj_fault_kind {
     KJ_FAULT_NONE,

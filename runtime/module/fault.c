@@ -215,9 +215,10 @@ static void put_halted(kj_diag *diag, const kj_kernel_info *kernel, const kj_hos
 {
     char block[KJ_SHAPE_TEXT], where[KJ_SHAPE_TEXT + 64] = "before it began";
     const int64_t *front = f->halted_front;
-    bool cancelled = kj_fault_status(f) == KJIT_CANCELLED, loop = f->halted == KJ_HALTED_LOOP;
-    if (loop)
-        kj_snprintf(where, sizeof where, "in this loop (block %s)",
+    bool cancelled = kj_fault_status(f) == KJIT_CANCELLED, within = f->halted > KJ_HALTED_FRONT;
+    if (within)
+        kj_snprintf(where, sizeof where, "in %s (block %s)",
+                    f->halted == KJ_HALTED_LOOP ? "this loop" : "front of this statement",
                     kj_shape_text(3, f->halted_block, block));
     else if (kernel->launches)
         kj_snprintf(where, sizeof where,
@@ -226,7 +227,7 @@ static void put_halted(kj_diag *diag, const kj_kernel_info *kernel, const kj_hos
         kj_snprintf(where, sizeof where, "before or at its grid_sync()");
     else if (front[0] || front[1] || front[2])
         kj_snprintf(where, sizeof where, "in front of block %s", kj_shape_text(3, front, block));
-    kj_message *m = kj_error(diag, loop ? word_at(diag->source, f->halted_at) : kernel->span,
+    kj_message *m = kj_error(diag, within ? word_at(diag->source, f->halted_at) : kernel->span,
                              cancelled ? KJ_RULE_CANCELLED : KJ_RULE_TIMEOUT, "kernel '%s' %s %s",
                              kernel->name, cancelled ? "was cancelled" : "ran out of time", where);
     hint_end(diag, m, f->halted_why, most);

@@ -69,7 +69,10 @@ static const char source[] =
     "kernel ends(x: i32[]) {\n"
     "    x[40] = 1\n"
     "    var s = few(few(few(few(x[1]))))\n"
-    "    s = few(few(few(few(s))))\n"
+    "    s = few(few(few(few(few(few(few(few(s))))))))\n"
+    "    s = few(few(few(few(few(few(few(few(s))))))))\n"
+    "    s = few(few(few(few(few(few(few(few(s))))))))\n"
+    "    s = few(few(few(few(few(few(few(few(s))))))))\n"
     "    x[41] = s | 1\n"
     "    if threadIdx.x == 0 { launch ended[1, 1](x) }\n"
     "}\n";

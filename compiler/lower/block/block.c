@@ -36,6 +36,14 @@ static void flag_join(kj_lower *lo, LLVMValueRef at, kj_mask m)
     LLVMBuildStore(lo->b, LLVMBuildOr(lo->b, flag_read(lo, at), kj_mask_any(lo, m), ""), at);
 }
 
+/* What a node has its gangs do. */
+static void each_gang(kj_lower *lo, const kj_node *n, kj_gang_fn *each, void *arg)
+{
+    lo->before_gang = kj_looks(lo, n, KJ_LOOK_WITHIN) ? n->stmt : NULL;
+    kj_gang_each(lo, n->spin != NULL, each, arg);
+    lo->before_gang = NULL;
+}
+
 /* ---- Regions ---- */
 
 static void gang_region(kj_lower *lo, kj_mask m, void *arg)
@@ -62,7 +70,7 @@ static void lower_region(kj_lower *lo, const kj_node *n)
 {
     walk w = {.node = n, .any = n->exits ? flag_new(lo) : NULL};
     kj_gang_prepare(lo, n->region);
-    kj_gang_each(lo, n->spin != NULL, gang_region, &w);
+    each_gang(lo, n, gang_region, &w);
     const kj_level *l = kj_level_deciding(lo->level);
     if (n->exits && l) {
         LLVMBasicBlockRef some = kj_new_block(lo, "left");
@@ -152,7 +160,7 @@ static void lower_if(kj_lower *lo, const kj_node *n)
     w.yes = kj_scratch_alloc(lo, 1);
     w.no = kj_scratch_alloc(lo, 1);
     kj_gang_prepare(lo, n->region);
-    kj_gang_each(lo, n->spin != NULL, gang_if, &w);
+    each_gang(lo, n, gang_if, &w);
     lower_arm(lo, n->yes, flag_read(lo, w.any), w.yes);
     if (n->no)
         lower_arm(lo, n->no, flag_read(lo, w.other), w.no);
@@ -369,7 +377,7 @@ static void lower_parted_loop(kj_lower *lo, const kj_node *n)
         p.step = kj_scratch_alloc(lo, size);
     }
     kj_gang_prepare(lo, n->region);
-    kj_gang_each(lo, n->spin != NULL, gang_loop_begin, &p);
+    each_gang(lo, n, gang_loop_begin, &p);
     LLVMBasicBlockRef head = kj_new_block(lo, "loop"), body = kj_new_block(lo, "do"),
                       done = kj_new_block(lo, "endloop");
     kj_level level = open_level(lo, n);
@@ -378,7 +386,7 @@ static void lower_parted_loop(kj_lower *lo, const kj_node *n)
     p.any = kj_alloca(lo, lo->i1, "any");
     go_on(lo, head);
     LLVMBuildStore(lo->b, LLVMConstInt(lo->i1, 0, false), p.any);
-    kj_gang_each(lo, n->spin != NULL, gang_loop_test, &p);
+    each_gang(lo, n, gang_loop_test, &p);
     LLVMBuildCondBr(lo->b, flag_read(lo, p.any), body, done);
     LLVMPositionBuilderAtEnd(lo->b, body);
     poll(lo, n->stmt);
@@ -449,6 +457,8 @@ static void lower_exit(kj_lower *lo, const kj_node *n)
 static void lower_nodes(kj_lower *lo, const kj_node *n)
 {
     for (; n; n = n->next) {
+        if (kj_looks(lo, n, KJ_LOOK_BEFORE))
+            kj_halt_look(lo, n->stmt);
         switch (n->kind) {
         case KJ_N_REGION: lower_region(lo, n); break;
         case KJ_N_SCALAR: kj_lower_stmts(lo, n->stmt, n->stmt->next, kj_all); break;

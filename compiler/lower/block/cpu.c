@@ -11,6 +11,7 @@
 #include <string.h>
 
 enum {
+    PIECE = 1 << 20,            /* bytes that are cleared between two looks at the halt */
     LOCAL_ON_STACK = 128 << 10, /* bytes of a gang's local arrays that may stand on the stack */
     RUN_OF_ROWS = 8, /* blocks side by side that go through their rows together, of many threads */
     RUN_OF_THREADS = 512, /* threads along x of those that gangs go across */
@@ -127,18 +128,55 @@ static void clear(kj_lower *lo, LLVMValueRef offset, LLVMValueRef bytes)
     LLVMBuildMemSet(lo->b, at, LLVMConstInt(lo->i8, 0, false), bytes, 1);
 }
 
+/* The same of much memory, which the system may have to bring first: a piece after the other, and looks at the halt
+ * between them. */
+static void clear_pieces(kj_lower *lo, LLVMValueRef offset, LLVMValueRef bytes)
+{
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(lo->b), piece = kj_new_block(lo, "piece"),
+                      cleared = kj_new_block(lo, "cleared");
+    LLVMValueRef size = kj_i64(lo, PIECE), zero = kj_i64(lo, 0);
+    LLVMBuildBr(lo->b, piece);
+    LLVMPositionBuilderAtEnd(lo->b, piece);
+    LLVMValueRef from = LLVMBuildPhi(lo->b, lo->i64, "from");
+    kj_halt_poll_block(lo);
+    LLVMValueRef left[2] = {LLVMBuildSub(lo->b, bytes, from, ""), size};
+    clear(lo, LLVMBuildAdd(lo->b, offset, from, ""),
+          kj_intrinsic(lo, "llvm.umin", &lo->i64, 1, left, 2));
+    LLVMValueRef next = LLVMBuildAdd(lo->b, from, size, "");
+    LLVMAddIncoming(from, (LLVMValueRef[]){zero, next},
+                    (LLVMBasicBlockRef[]){before, LLVMGetInsertBlock(lo->b)}, 2);
+    LLVMValueRef more = LLVMBuildICmp(lo->b, LLVMIntULT, next, bytes, "");
+    LLVMBuildCondBr(lo->b, more, piece, cleared);
+    LLVMPositionBuilderAtEnd(lo->b, cleared);
+}
+
+static bool has_much_shared(const kj_lower *lo)
+{
+    int64_t bytes = 0;
+    for (int i = 0; i < lo->kernel->nroots; i++) {
+        const kj_tarray *a = lo->kernel->roots[i];
+        if (a->space == KJ_SHARED && a->static_count == 0)
+            return true;
+        if (a->space == KJ_SHARED && bytes <= PIECE)
+            bytes += a->static_count * kj_elem_size(a);
+    }
+    return bytes > PIECE;
+}
+
 /* Nothing of other blocks is left in what a block of an untrusted kernel begins with. */
 static void clear_arrays(kj_lower *lo, LLVMValueRef shared, LLVMValueRef end)
 {
     if (!lo->kernel->untrusted)
         return;
     if (shared != end)
-        clear(lo, shared, LLVMBuildSub(lo->b, end, shared, ""));
+        (lo->halt && has_much_shared(lo) ? clear_pieces
+                                         : clear)(lo, shared, LLVMBuildSub(lo->b, end, shared, ""));
     for (int i = 0; i < lo->kernel->nroots; i++) {
         const kj_tarray *a = lo->kernel->roots[i];
+        int64_t bytes = a->static_count * kj_elem_size(a) * kj_local_pitch(lo, a);
         if (a->space == KJ_LOCAL && lo->regions->crossing[a->id])
-            clear(lo, kj_i64(lo, lo->local_scratch[a->id]),
-                  kj_i64(lo, a->static_count * kj_elem_size(a) * kj_local_pitch(lo, a)));
+            (lo->halt && bytes > PIECE ? clear_pieces : clear)(
+                lo, kj_i64(lo, lo->local_scratch[a->id]), kj_i64(lo, bytes));
     }
 }
 
@@ -211,6 +249,7 @@ static void make_blocks(kj_lower *lo)
     make_position(lo, b);
     kj_replay_begin(lo);
     kj_halt_poll_block(lo);
+    kj_looks_plan(lo, lo->regions->fused && !lo->least ? most_together(lo) : 1);
     if (lo->regions->fused && !lo->least) {
         lo->first = lo->block[0];
         lo->run = run_length(lo, b);

@@ -193,6 +193,8 @@ static void run_through(kj_lower *lo, kj_gang_fn *each, kj_mask m, void *arg)
 static void run_gang(kj_lower *lo, kj_gang_fn *each, kj_mask m, void *arg)
 {
     lo->present = m;
+    if (lo->before_gang)
+        kj_halt_look(lo, lo->before_gang);
     if (lo->least) {
         run_alone(lo, each, m, arg);
         return;

@@ -234,6 +234,8 @@ LLVMValueRef kj_report_field(kj_lower *lo, LLVMValueRef base, size_t offset);
  * would leave it to turn for ever. */
 void kj_halt_poll(kj_lower *lo, const kj_tstmt *loop);
 void kj_halt_poll_block(kj_lower *lo);
+/* The same in front of a statement. */
+void kj_halt_look(kj_lower *lo, const kj_tstmt *s);
 /* Of a halt that is far away: asks the host, and where it is set goes on when the copy is, too, else at `on`; and
  * ends, where the copy is set. */
 void kj_halt_ask(kj_lower *lo, LLVMBasicBlockRef on);
@@ -241,6 +243,17 @@ void kj_halt_tell(kj_lower *lo);
 /* Ends a turn of waiting for other blocks: `again`, but to `end` where the halt is seen to be set. */
 void kj_halt_poll_wait(kj_lower *lo, LLVMBasicBlockRef again, LLVMBasicBlockRef end);
 void kj_store_field(kj_lower *lo, LLVMValueRef base, size_t offset, LLVMValueRef v);
+
+/* ---- looks.c ---- */
+
+typedef enum kj_look_at {
+    KJ_LOOK_BEFORE, /* a statement, or what runs once for the block */
+    KJ_LOOK_WITHIN, /* in each turn of a loop; of what all gangs run, in front of each */
+} kj_look_at;
+
+/* Of a CPU's code that polls: finds where it has to look that its long loops do not; so many blocks run together. */
+void kj_looks_plan(kj_lower *lo, int64_t together);
+bool kj_looks(const kj_lower *lo, const void *at, kj_look_at how); /* a statement or a node */
 
 /* ---- report.c ---- */
 

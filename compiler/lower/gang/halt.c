@@ -22,19 +22,19 @@ static void claim(kj_lower *lo, kj_halted as)
     LLVMPositionBuilderAtEnd(lo->b, first);
 }
 
-/* loop: NULL: in front of the block. */
-static void write_place(kj_lower *lo, const kj_tstmt *loop, LLVMValueRef why)
+/* at: NULL: in front of the block. */
+static void write_place(kj_lower *lo, kj_halted as, const kj_tstmt *at, LLVMValueRef why)
 {
     size_t block =
-        loop ? offsetof(kj_host_fault, halted_block) : offsetof(kj_host_fault, halted_front);
-    claim(lo, loop ? KJ_HALTED_LOOP : KJ_HALTED_FRONT);
+        at ? offsetof(kj_host_fault, halted_block) : offsetof(kj_host_fault, halted_front);
+    claim(lo, as);
     LLVMValueRef fault = lo->target->fault(lo);
     for (int axis = 0; axis < 3; axis++)
         kj_store_field(lo, fault, block + 8 * (size_t)axis,
                        kj_word(lo, lo->block[kj_swapped(axis, lo->kernel->lanes)]));
-    if (loop)
+    if (at)
         kj_store_field(lo, fault, offsetof(kj_host_fault, halted_at),
-                       LLVMConstInt(lo->i32, loop->span.begin, false));
+                       LLVMConstInt(lo->i32, at->span.begin, false));
     kj_store_field(lo, fault, offsetof(kj_host_fault, halted_why), kj_word(lo, why));
     LLVMBuildBr(lo->b, end_of(lo));
 }
@@ -62,17 +62,22 @@ static LLVMValueRef when_halted(kj_lower *lo, LLVMValueRef at, LLVMBasicBlockRef
     return word;
 }
 
-static void look(kj_lower *lo, LLVMValueRef at, const kj_tstmt *loop)
+static void look(kj_lower *lo, LLVMValueRef halt, kj_halted as, const kj_tstmt *at)
 {
     LLVMBasicBlockRef on = kj_new_block(lo, "on");
-    write_place(lo, loop, when_halted(lo, at, on));
+    write_place(lo, as, at, when_halted(lo, halt, on));
     LLVMPositionBuilderAtEnd(lo->b, on);
 }
 
 void kj_halt_poll_block(kj_lower *lo)
 {
     if (lo->halt)
-        look(lo, lo->halt, NULL);
+        look(lo, lo->halt, KJ_HALTED_FRONT, NULL);
+}
+
+void kj_halt_look(kj_lower *lo, const kj_tstmt *s)
+{
+    look(lo, lo->halt, KJ_HALTED_STATEMENT, s);
 }
 
 /* ---- A halt that is far away ----
@@ -93,7 +98,7 @@ void kj_halt_ask(kj_lower *lo, LLVMBasicBlockRef on)
 
 void kj_halt_tell(kj_lower *lo)
 {
-    write_place(lo, NULL, load_word(lo, lo->near_halt));
+    write_place(lo, KJ_HALTED_FRONT, NULL, load_word(lo, lo->near_halt));
 }
 
 /* Is it the last of so many turns? Of all loops together: else one of few turns within another would never come to
@@ -158,10 +163,10 @@ static void when_due(kj_lower *lo, LLVMBasicBlockRef on)
 void kj_halt_poll(kj_lower *lo, const kj_tstmt *loop)
 {
     bool given = lo->outlive && loop->divergence & (KJ_DEP_GIVEN | KJ_DEP_ATOMIC);
-    if ((!lo->halt && !given) || !kj_is_long(loop))
+    if ((!lo->halt && !given) || !(kj_is_long(loop) || kj_looks(lo, loop, KJ_LOOK_WITHIN)))
         return;
     if (!lo->target->clock) {
-        look(lo, lo->halt, loop);
+        look(lo, lo->halt, KJ_HALTED_LOOP, loop);
         return;
     }
     LLVMBasicBlockRef on = kj_new_block(lo, "turn");
@@ -170,7 +175,7 @@ void kj_halt_poll(kj_lower *lo, const kj_tstmt *loop)
         kj_fault_look(lo);
     if (lo->halt) {
         when_due(lo, on);
-        look(lo, lo->near_halt, loop);
+        look(lo, lo->near_halt, KJ_HALTED_LOOP, loop);
     }
     LLVMBuildBr(lo->b, on);
     LLVMPositionBuilderAtEnd(lo->b, on);

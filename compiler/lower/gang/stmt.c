@@ -406,6 +406,8 @@ static bool lower_unrolled(kj_lower *lo, const kj_tstmt *s, kj_mask m)
         int64_t i = (int64_t)(turns.start + k * turns.step);
         slot->tile = kj_tile_const(lo, kj_int(s->u.for_.var->type, i));
         kj_parts_renew(lo, s->u.for_.var);
+        if (kj_looks(lo, s, KJ_LOOK_WITHIN))
+            kj_halt_look(lo, s);
         lower_list(lo, s->u.for_.body, NULL, m);
     }
     return true;
@@ -552,6 +554,12 @@ static kj_mask lower_stmt(kj_lower *lo, const kj_tstmt *s, kj_mask m)
     return m;
 }
 
+static void look_before(kj_lower *lo, const kj_tstmt *s)
+{
+    if (kj_looks(lo, s, KJ_LOOK_BEFORE))
+        kj_halt_look(lo, s);
+}
+
 static kj_mask lower_list(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask m)
 {
     KJ_REQUIRE(m.kind != KJ_SOME || ((m.t.rows == 1 || m.t.rows == lo->rows) &&
@@ -559,10 +567,13 @@ static kj_mask lower_list(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, 
     for (; s != end && m.kind != KJ_NONE; s = s->next) {
         if (kj_lower_seam(lo, s, end, m))
             return m;
+        look_before(lo, s);
         const kj_tstmt *last = kj_lower_group(lo, s, end, m);
         if (last) {
-            for (; s != last; s = s->next)
+            for (; s != last; s = s->next) {
                 kj_seam_passed(lo, s);
+                look_before(lo, s->next);
+            }
             kj_seam_passed(lo, last);
             continue;
         }
