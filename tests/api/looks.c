@@ -5,7 +5,8 @@
 #include "api.h"
 
 /* What is promised is 100 ms; others that want the processor leave less of the caches. */
-enum { TIMEOUT_MS = 30, LATE_MS = 300 };
+enum { LATE_MS = 300 };
+static double timeout_ms = 30;
 
 static double spent_ms(void)
 {
@@ -32,19 +33,28 @@ static kjit_module *made_of(const char *head, const char *part, int n)
     return module(text);
 }
 
-/* It runs out of time, and says where. */
+/* It runs out of time, and says where. On a busy machine it may do so before it begins, or end before somebody has
+ * set the halt: then it is tried again. */
 static void ends_in_time(kjit_module *mod, int64_t blocks, int64_t threads, const char *where)
 {
+    enum { TRIES = 20 };
     kjit_array *x;
     kjit_launch_plan *plan;
-    kjit_config config = {.grid = {blocks}, .block = {threads}, .timeout_ms = TIMEOUT_MS};
+    kjit_config config = {.grid = {blocks}, .block = {threads}, .timeout_ms = timeout_ms};
     OK(kjit_array_create(ctx, KJIT_I32, 1, SHAPE(100000), 'C', KJIT_HOST, &x));
     OK(kjit_launch_plan_create(mod, "k", &config, (kjit_arg[]){kjit_arg_array(x)}, 1, &plan));
-    double begin = spent_ms();
-    FAILS(kjit_launch_plan_run(plan, NULL), KJIT_TIMEOUT, where);
-    double took = spent_ms() - begin;
-    if (took > TIMEOUT_MS + LATE_MS)
-        fail_msg("it took %g ms, which is more than %d and %d", took, TIMEOUT_MS, LATE_MS);
+    for (int i = 0; i < TRIES; i++) {
+        double begin = spent_ms();
+        kjit_status status = kjit_launch_plan_run(plan, NULL);
+        double took = spent_ms() - begin;
+        if (took > timeout_ms + LATE_MS)
+            fail_msg("it took %g ms, which is more than %g and %d", took, timeout_ms, LATE_MS);
+        bool told = status == KJIT_TIMEOUT && strstr(kjit_last_error(ctx), where);
+        if (told)
+            break;
+        if (i == TRIES - 1)
+            FAILS(status, KJIT_TIMEOUT, where);
+    }
     kjit_launch_plan_free(plan);
     kjit_array_free(x);
     kjit_module_free(mod);
@@ -92,17 +102,17 @@ static void test_calls(void **state)
                  65535, 1024, "ran out of time");
 }
 
-/* A turn of one takes little, for all gangs together. */
+/* A turn of one takes little, for all gangs together; there is one block, so that nothing else looks. */
 static void test_loop_of_blocks(void **state)
 {
     (void)state;
-    ends_in_time(
-        made_of(KERNEL "    let s = shared.array(1024, i64)\n",
-                "    for i# in range(4096) {\n"
-                "        s[(t * 17) & 1023] += b // (b + i#) + b // (b ^ i#) + b // (t + i#)\n"
-                "        syncthreads()\n    }\n",
-                30),
-        65535, 1024, "in this loop");
+    ends_in_time(made_of("fn f(a: i64, i: i64) -> i64 { return a // (a + i) + a // (a ^ i) + a // "
+                         "(i + 1) }\n" KERNEL "    let s = shared.array(1024, i64)\n",
+                         "    for i# in range(4096) {\n"
+                         "        s[t] += f(b, i#) + f(s[t], i#) + f(t + 1, i#) + f(s[t] ^ b, i#)\n"
+                         "        syncthreads()\n    }\n",
+                         1),
+                 1, 1024, "in this loop");
 }
 
 /* Regions that each take little. */
@@ -110,10 +120,9 @@ static void test_regions_in_a_row(void **state)
 {
     (void)state;
     ends_in_time(made_of(KERNEL "    let s = shared.array(1024, i64)\n",
-                         "    for j# in range(200) { s[(t * j#) & 1023] += b // (b + j#) }\n"
-                         "    syncthreads()\n",
-                         100),
-                 65535, 1024, "in front of this statement");
+                         "    for j# in range(90) { s[t] += b // (b + j#) }\n    syncthreads()\n",
+                         150),
+                 1, 1024, "in front of this statement");
 }
 
 /* Which are cleared when the block begins. */
@@ -127,15 +136,18 @@ static void test_large_arrays(void **state)
                  65535, 1024, "before it began");
 }
 
-/* Which stand on the stack, in a loop. */
+/* Which stand on the stack and are cleared in each turn, of one gang. */
 static void test_small_arrays(void **state)
 {
     (void)state;
+    timeout_ms = 0.5;
     ends_in_time(
-        made_of("fn f(a: i64) -> i64 {\n    let l = local.array(500, i32)\n    l[a % 500] = 1\n"
-                "    return a + i64(l[a * a % 500])\n}\n" KERNEL,
-                "    for i# in range(4000) { b += f(b) }\n", 4),
-        65535, 1024, "ran out of time");
+        made_of("fn f(a: i64) -> i64 {\n    let l = local.array(500, i32)\n    l[a & 255] = 1\n"
+                "    return a + i64(l[a * 5 & 255])\n}\n" KERNEL
+                "    let s = shared.array(64, i64)\n    s[t] = 1\n",
+                "    for i# in range(1700) { b += f(b) }\n", 1),
+        1, 64, "in this loop");
+    timeout_ms = 30;
 }
 
 int main(int argc, char **argv)
