@@ -181,7 +181,8 @@ const char *kj_vector_elsewhere(const char *name)
         {"float32x", KJ_F32},  {"float64x", KJ_F64}, {"int8x", KJ_I8},
         {"int16x", KJ_I16},    {"int32x", KJ_I32},   {"int64x", KJ_I64},
         {"uint8x", KJ_U8},     {"uint16x", KJ_U16},  {"uint32x", KJ_U32},
-        {"uint64x", KJ_U64},
+        {"uint64x", KJ_U64},   {"vec", KJ_F32},      {"ivec", KJ_I32},
+        {"uvec", KJ_U32},      {"dvec", KJ_F64},
     };
     size_t len = strlen(name);
     for (size_t i = 0; len > 1 && i < sizeof own / sizeof *own; i++) {

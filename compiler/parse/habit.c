@@ -40,8 +40,9 @@ const char *kj_habit_type_named(const char *word)
 
 static bool takes_type_word(kj_c_type *t, const char *word, bool *is_unsigned)
 {
-    static const char *const silent[] = {"extern",    "volatile",     "register", "signed",
-                                         "constexpr", "__restrict__", "restrict"};
+    static const char *const silent[] = {"extern",     "volatile",     "register", "signed",
+                                         "constexpr",  "__restrict__", "restrict", "__global",
+                                         "__constant", "uniform",      "varying"};
     for (size_t i = 0; i < sizeof silent / sizeof *silent; i++)
         if (strcmp(word, silent[i]) == 0)
             return true;
@@ -560,4 +561,29 @@ bool kj_is_used_beside(const kj_source *s, kj_span text, kj_span target)
             return true;
     }
     return false;
+}
+
+bool kj_habit_is_nan(kj_parser *p, kj_message *m, kj_span at, bool negated)
+{
+    static const char *const words[] = {"nan",      "NaN", "np.nan",   "np.NaN",
+                                        "math.nan", "NAN", "numpy.nan"};
+    const kj_source *s = p->source;
+    uint32_t value = kj_skip_blanks(s, at.end), end, begin = kj_operand_start(s, p->prev_span.end);
+    if (negated)
+        value = kj_skip_blanks(s, value + (uint32_t)strlen("not"));
+    for (end = value; kj_is_word(s->text[end]) || s->text[end] == '.';)
+        end++;
+    bool nan = false;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        nan |= strcmp(kj_piece(p, value, end), words[i]) == 0;
+    if (!nan || begin == p->prev_span.end)
+        return false;
+    uint32_t before = begin;
+    while (before > 0 && kj_is_blank(s->text[before - 1]))
+        before--;
+    if (before > 0 && strchr("+-*/%&|^<>~@", s->text[before - 1])) /* x + 1 is nan: of the sum */
+        return true;
+    kj_write(p->diag, m, (kj_span){begin, end}, "%sisnan(%s)", negated ? "not " : "",
+             kj_piece(p, begin, p->prev_span.end));
+    return true;
 }

@@ -73,6 +73,9 @@ static inline uint32_t kj_code_end(const kj_source *s, uint32_t at)
 /* Does the text use the name that the target begins with, but for the target itself? Then it matters when it changes. */
 bool kj_is_used_beside(const kj_source *s, kj_span text, kj_span target);
 
+/* habit_expr.c: where what ends at `end` begins: x[i], f(x).y. */
+uint32_t kj_operand_start(const kj_source *s, uint32_t end);
+
 /* The bracket that closes the one at `open`, on its line; 0: none does. */
 static inline uint32_t kj_closing(const kj_source *s, uint32_t open)
 {

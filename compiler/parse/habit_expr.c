@@ -25,8 +25,7 @@ static uint32_t operand_end(const kj_source *source, uint32_t begin)
     return depth > 0 ? begin : at;
 }
 
-/* And the beginning of what ends there: x[i], f(x).y. */
-static uint32_t operand_start(const kj_source *s, uint32_t end)
+uint32_t kj_operand_start(const kj_source *s, uint32_t end)
 {
     int depth = 0;
     uint32_t at = end;
@@ -129,7 +128,7 @@ bool kj_habit_as(kj_parser *p, kj_message *m, kj_span at)
 {
     const kj_source *s = p->source;
     uint32_t type = kj_skip_blanks(s, at.end), end = kj_word_end(s, type);
-    uint32_t begin = operand_start(s, p->prev_span.end);
+    uint32_t begin = kj_operand_start(s, p->prev_span.end);
     const char *to = kj_habit_type_named(kj_piece(p, type, end));
     if (!to || begin == p->prev_span.end)
         return false;
@@ -169,7 +168,7 @@ bool kj_habit_operator(kj_parser *p, kj_span at)
     const char *word = kj_piece(p, at.begin, at.end);
     const kj_source *s = p->source;
     uint32_t right = kj_skip_blanks(s, at.end);
-    uint32_t begin = operand_start(s, p->prev_span.end), end = operand_end(s, right);
+    uint32_t begin = kj_operand_start(s, p->prev_span.end), end = operand_end(s, right);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (strcmp(words[i][0], word) != 0)
             continue;
@@ -190,7 +189,7 @@ void kj_habit_shift(kj_parser *p, kj_span at)
     uint32_t end = at.begin, right = kj_skip_blanks(s, at.end), stop = operand_end(s, right);
     while (end > 0 && kj_is_blank(s->text[end - 1]))
         end--;
-    uint32_t begin = operand_start(s, end);
+    uint32_t begin = kj_operand_start(s, end);
     const char *what = begin < end && end - begin < 40 ? kj_piece(p, begin, end) : "a";
     if (*what == '(')
         what = kj_piece(p, begin + 1, end - 1);
@@ -354,7 +353,7 @@ static bool hint_results(kj_parser *p, kj_message *m, kj_span at)
         if (s->text[open - 1] == '(' && depth-- == 0)
             break;
     }
-    begin = open > 0 ? operand_start(s, open - 1) : open;
+    begin = open > 0 ? kj_operand_start(s, open - 1) : open;
     uint32_t close = open > 0 ? kj_closing(s, open - 1) : 0, first = kj_word_end(s, at.end),
              second = kj_skip_blanks(s, first + 1);
     const char *name = kj_piece(p, begin, open > begin ? open - 1 : begin);
@@ -395,7 +394,7 @@ bool kj_habit_address(kj_parser *p, kj_message *m, kj_span at)
     bool assigned = open > 1 && s->text[open - 1] == '=' && !strchr("=!<>", s->text[open - 2]);
     if (open == 0 || (s->text[open - 1] != '(' && !assigned))
         return false;
-    uint32_t begin = assigned ? open - 1 : operand_start(s, open - 1), array = at.end,
+    uint32_t begin = assigned ? open - 1 : kj_operand_start(s, open - 1), array = at.end,
              bracket = array;
     while (kj_is_word(s->text[bracket]) || s->text[bracket] == '.')
         bracket++;
@@ -521,7 +520,7 @@ void kj_habit_step(kj_parser *p, kj_span at)
     char op = s->text[at.begin];
     bool operand = behind_operand(p->source, at.begin);
     bool follows = kj_is_word(s->text[at.end]) || s->text[at.end] == '(';
-    kj_span target = operand ? (kj_span){operand_start(s, at.begin), at.begin}
+    kj_span target = operand ? (kj_span){kj_operand_start(s, at.begin), at.begin}
                              : (kj_span){at.end, operand_end(s, at.end)};
     while (target.end > target.begin && kj_is_blank(s->text[target.end - 1]))
         target.end--;

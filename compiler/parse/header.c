@@ -82,8 +82,9 @@ static bool hint_tokens(const kj_mistake *x, kj_message *m)
 
 bool kj_leave_qualifier(const kj_mistake *x, kj_message *m, kj_span word)
 {
-    static const char *const words[] = {"mut", "mutable", "out",   "inout", "in",  "ref",
-                                        "var", "let",     "const", "own",   "move"};
+    static const char *const words[] = {"mut",  "mutable", "out",     "inout",   "in",
+                                        "ref",  "var",     "let",     "const",   "own",
+                                        "move", "uniform", "varying", "__global"};
     kj_parser *p = x->p;
     const char *name = kj_mistake_source(p, word);
     uint32_t next = kj_skip_blanks(p->source, word.end);
@@ -93,6 +94,8 @@ bool kj_leave_qualifier(const kj_mistake *x, kj_message *m, kj_span word)
         kj_hint(p->diag, m, "leave '%s' out: %s", name,
                 p->first == KJ_TK_LET || p->first == KJ_TK_VAR
                     ? "what is assigned again is declared with 'var'"
+                : strcmp(name, "uniform") == 0 || strcmp(name, "varying") == 0
+                    ? "what is the same in all threads is found"
                     : "arrays can be read and written as they are");
         kj_fix(p->diag, m, (kj_span){word.begin, next}, "%s", "");
         return true;

@@ -56,6 +56,8 @@ static void fix_is(const kj_mistake *x, kj_message *m)
     const char *next = x->p->source->text + x->at.end;
     size_t blanks = strspn(next, " ");
     bool not = strncmp(next + blanks, "not ", 4) == 0;
+    if (kj_habit_is_nan(x->p, m, x->at, not ))
+        return;
     if (strncmp(next + blanks + (not ? 4 : 0), "None", 4) == 0)
         kj_mistake_hint(x, m, "there is no None: what a kernel is given is there");
     else

@@ -298,6 +298,8 @@ const char *kj_habit_type_named(const char *word);           /* "f32" for float;
 bool kj_habit_axes(kj_parser *p, kj_message *m, kj_span at); /* f32[:, :], f32[][] */
 /* (float)n; at: what is converted */
 bool kj_habit_cast(kj_parser *p, kj_message *m, kj_span at);
+/* x is nan, x is not nan */
+bool kj_habit_is_nan(kj_parser *p, kj_message *m, kj_span at, bool negated);
 bool kj_habit_as(kj_parser *p, kj_message *m, kj_span at); /* n as f32 */
 /* `a xor b`, `a mod b`: reports it; false: the word there is none of those. */
 bool kj_habit_operator(kj_parser *p, kj_span at);

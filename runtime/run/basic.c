@@ -1,6 +1,8 @@
 /* print, range, len, str, append. In: values; out: text for the writer, or a value. */
 #include "run/run.h"
 
+#include <math.h>
+
 static bool text_option(kj_run *r, const kj_rcall *c, int i, const char **text, size_t *len)
 {
     if (!c->given[i])
@@ -71,12 +73,26 @@ bool kj_run_make_format(kj_run *r, kj_rcall *c, kj_rvalue *out)
     return ok;
 }
 
+/* range(0, 1, 0.1): of a step below 1 int(0.1) is none. */
+static bool refuse_fraction(kj_run *r, const kj_rcall *c)
+{
+    int64_t step;
+    double v = c->args[2].u.f;
+    const char *text = r->source->text + c->spans[2].begin;
+    if (v == trunc(v) || !(fabs(v) < 1 || kj_is_digit(*text)))
+        return kj_run_arg_int(r, c, 2, &step);
+    kj_run_fail(r, KJIT_TYPE, c->spans[2], "'step' of range is an int, not a float");
+    return kj_run_hint(r, "count turns, and compute with them: start + 0.5 * i");
+}
+
 bool kj_run_make_range(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     int64_t start = 0, stop, step = 1;
     if ((c->given[0] && !kj_run_arg_int(r, c, 0, &start)) || !kj_run_arg_int(r, c, 1, &stop) ||
-        (c->given[2] && !kj_run_arg_int(r, c, 2, &step)))
+        (c->given[2] && c->args[2].kind != KJ_R_FLOAT && !kj_run_arg_int(r, c, 2, &step)))
         return false;
+    if (c->given[2] && c->args[2].kind == KJ_R_FLOAT)
+        return refuse_fraction(r, c);
     return kj_run_range(r, c->span, start, stop, step,
                         out); /* step 0: no iterations, as in kernels */
 }

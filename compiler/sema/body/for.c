@@ -1,13 +1,35 @@
 /* for loops: over range(...), over arrays, and over tuples. */
 #include <math.h>
+#include <string.h>
 
 #include "sema/body/body.h"
 
 /* ---- range ---- */
 
+/* The text of e with what it is a sum, a difference or a product of converted: of unsigned numbers n - 1 wraps at 0 before it
+ * is converted. */
+static const char *as_i64(kj_sema *s, const kj_expr *e)
+{
+    kj_op op = e->kind == KJ_E_BINARY ? e->u.binary.op : KJ_NOPS;
+    const char *text = kj_source_text(s, e->span, "...");
+    if (e->kind == KJ_E_INT)
+        return text;
+    if (op != KJ_OP_ADD && op != KJ_OP_SUB && op != KJ_OP_MUL)
+        return kj_arena_printf(s->diag->arena, "i64(%s)", text);
+    const kj_expr *lhs = e->u.binary.lhs, *rhs = e->u.binary.rhs;
+    const char *source = s->diag->source->text;
+    if (strcmp(text, "...") == 0)
+        return "i64(...)";
+    return kj_arena_printf(s->diag->arena, "%.*s%s%.*s%s%.*s",
+                           (int)(lhs->span.begin - e->span.begin), source + e->span.begin,
+                           as_i64(s, lhs), (int)(rhs->span.begin - lhs->span.end),
+                           source + lhs->span.end, as_i64(s, rhs),
+                           (int)(e->span.end - rhs->span.end), source + rhs->span.end);
+}
+
 /* Refuses a literal below 0 as the step of unsigned bounds, with a better word than that it does
  * not fit them. False after an error. */
-static bool check_step(kj_sema *s, const kj_operand *v)
+static bool check_step(kj_sema *s, const kj_expr *args, const kj_operand *v)
 {
     const kj_value *step = &v[2].u.literal;
     kj_dtype type = KJ_VOID;
@@ -20,8 +42,8 @@ static bool check_step(kj_sema *s, const kj_operand *v)
         return true;
     kj_message *m = kj_sema_error(s, v[2].span, KJ_RULE_CONSTANT_RANGE, "a range of %s counts up",
                                   kj_type_name(type));
-    kj_hint(s->diag, m, "convert its bounds: i64(%s)",
-            kj_source_text(s, v[v[0].kind != KJ_V_SCALAR].span, "..."));
+    const kj_expr *bound = v[0].kind == KJ_V_SCALAR ? args : args->next;
+    kj_hint(s->diag, m, "convert its bounds: %s", as_i64(s, bound));
     return false;
 }
 
@@ -54,7 +76,8 @@ static bool range_bounds(kj_sema *s, const kj_expr *iter, kj_texpr *bounds[3])
             return false;
         }
     }
-    if ((n == 3 && !check_step(s, v)) || !kj_unify(s, v, n, KJ_VOID, iter->span, "range"))
+    if ((n == 3 && !check_step(s, iter->u.call.args, v)) ||
+        !kj_unify(s, v, n, KJ_VOID, iter->span, "range"))
         return false;
     kj_dtype type = v[0].u.scalar.e->type;
     bounds[0] = n > 1 ? v[0].u.scalar.e : kj_te_const(s, kj_int(type, 0), iter->span);

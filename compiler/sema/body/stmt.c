@@ -294,7 +294,10 @@ static void misplaced(kj_sema *s, const kj_stmt *st)
     }
     kj_message *m =
         kj_sema_error(s, st->span, KJ_RULE_MISPLACED, "'requires' stands at the head of a kernel");
-    kj_hint(s->diag, m, "move it before the first other statement");
+    if (s->frame->fn < 0)
+        kj_hint(s->diag, m, "move it before the first other statement");
+    else
+        kj_hint_assert(s, m, st);
 }
 
 /* Does nothing that is reached stand behind it? (Of what is a condition's in one branch only that is not asked.) */

@@ -397,7 +397,10 @@ static void check_stmt(kj_sema *s, const kj_stmt *st, int loops)
         refuse_attributes(s, st, "a block with an attribute stands in a kernel or fn");
         break;
     case KJ_S_REQUIRES:
-        kj_sema_error(s, st->span, KJ_RULE_MISPLACED, "'requires' stands at the head of a kernel");
+        kj_hint_assert(s,
+                       kj_sema_error(s, st->span, KJ_RULE_MISPLACED,
+                                     "'requires' stands at the head of a kernel"),
+                       st);
         break;
     case KJ_S_LAUNCH:
         kj_hint(

@@ -360,7 +360,8 @@ static int dotted_index(kj_sema *s, const kj_expr *e)
         if (belongs(i, sym->name))
             list = kj_arena_printf(s->diag->arena, "%s%s%s", list, *list ? ", " : "",
                                    kj_run_builtins[i].name);
-    kj_hint(s->diag, m, "there are %s", list);
+    bool seed = strcmp(e->u.member.name, "seed") == 0;
+    kj_hint(s->diag, m, "there are %s%s", list, seed ? ", and the seed is an argument" : "");
     return -2;
 }
 
@@ -543,6 +544,7 @@ static void check_other(kj_sema *s, const kj_expr *e, const kj_symbol *sym)
             kj_arity_error(s, e, sym->name, "(x)", 1, 1);
     } else {
         m = kj_sema_error(s, callee->span, KJ_RULE_CALL, "'%s' is not a function", sym->name);
+        kj_hint_namespace(s, m, sym);
         kj_note_hidden(s, m, sym);
     }
 }

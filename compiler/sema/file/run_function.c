@@ -205,12 +205,18 @@ static struct kj_callable *callable(kj_sema *s)
 
 /* ---- Calls ---- */
 
-static void refuse(kj_sema *s, const kj_expr *call, const char *name, const char *why, kj_span note)
+static kj_message *refuse_plainly(kj_sema *s, const kj_expr *call, const char *name,
+                                  const char *why, kj_span note)
 {
     kj_message *m = kj_sema_error(s, call->span, KJ_RULE_CALL,
                                   "'%s' cannot be called in a run block: it %s", name, why);
-    kj_hint(s->diag, m, "launch a kernel that calls it");
     kj_note(s->diag, m, note, "here");
+    return m;
+}
+
+static void refuse(kj_sema *s, const kj_expr *call, const char *name, const char *why, kj_span note)
+{
+    kj_hint(s->diag, refuse_plainly(s, call, name, why, note), "launch a kernel that calls it");
 }
 
 /* Whatever it is given. */
@@ -285,7 +291,11 @@ void kj_sema_run_function(kj_sema *s, const kj_expr *call, const kj_symbol *sym)
     if (!kj_match_arguments(s, call, fn, place))
         return;
     if (!fn->type) {
-        refuse(s, call, fn->name, "has no result", fn->name_span);
+        kj_message *m = refuse_plainly(s, call, fn->name, "has no result", fn->name_span);
+        kj_hint(s->diag, m,
+                fn->params ? "launch a kernel that calls it"
+                           : "a function of run blocks is written run %s() { ... }",
+                fn->name);
         return;
     }
     if (n > KJ_MAX_RUN_ARGS) {

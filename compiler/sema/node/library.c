@@ -115,3 +115,11 @@ bool kj_is_new_axis(const kj_expr *e)
     return e && ((e->kind == KJ_E_NAME && strcmp(e->u.name, "None") == 0) ||
                  (e->kind == KJ_E_MEMBER && strcmp(e->u.member.name, "newaxis") == 0));
 }
+
+void kj_hint_namespace(kj_sema *s, kj_message *m, const kj_symbol *sym)
+{
+    if (sym->kind == KJ_SYM_FILE && !kj_hint_library(s, m, sym->name))
+        kj_hint(s->diag, m, "a function of it is called %s.name(...)", sym->name);
+    if (sym->kind == KJ_SYM_NAMESPACE)
+        kj_hint(s->diag, m, "write random.uniform(n, f32, seed=1)");
+}

@@ -40,6 +40,15 @@ const char *kj_source_text(kj_sema *s, kj_span span, const char *otherwise)
     return kj_arena_printf(s->diag->arena, "%.*s", len, text);
 }
 
+void kj_hint_assert(kj_sema *s, kj_message *m, const kj_stmt *requires)
+{
+    const char *text = kj_source_text(s, requires->u.expr->span, NULL);
+    if (text)
+        kj_write(s->diag, m, requires->span, "assert(%s)", text);
+    else
+        kj_hint(s->diag, m, "write assert(condition)");
+}
+
 kj_span kj_between(const kj_sema *s, kj_span before, kj_span after, const char *text)
 {
     size_t len = strlen(text);

@@ -252,6 +252,7 @@ const char *kj_source_text(kj_sema *s, kj_span span, const char *otherwise);
 const char *kj_operand_text(kj_sema *s, kj_span span, const char *otherwise);
 /* Where the text stands between two operands; a span that ends before it begins: nowhere. */
 kj_span kj_between(const kj_sema *s, kj_span before, kj_span after, const char *text);
+void kj_hint_assert(kj_sema *s, kj_message *m, const kj_stmt *requires); /* where it cannot stand */
 const char *kj_describe(kj_sema *s, const kj_operand *v); /* "i32", "f32[,]", "a tuple of 2" */
 const char *kj_array_type(kj_sema *s, kj_dtype elem, int ndim);
 
@@ -348,6 +349,8 @@ bool kj_is_type_elsewhere(const char *name);
 bool kj_is_new_axis(const kj_expr *e);
 /* Hints at the function of std/ for what NumPy calls so (library.c); false: there is none. */
 bool kj_hint_library(kj_sema *s, kj_message *m, const char *name);
+/* Of a run block that calls one as a function: what of it is called; for other symbols nothing. */
+void kj_hint_namespace(kj_sema *s, kj_message *m, const kj_symbol *sym);
 bool kj_hint_module(kj_sema *s, kj_message *m, const kj_symbol *space, const char *name);
 /* Has the library's file the item for itself? Only what `kjit doc` knows is told of. */
 bool kj_is_internal(const kj_sema *s, const kj_item *use, const kj_item *item);

@@ -1,4 +1,6 @@
 /* The failure of a run: the first, with its place and what helps. */
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "run/value/value.h"
@@ -40,6 +42,9 @@ bool kj_run_lacks(kj_run *r, kj_span at, kj_rvalue v, kj_run_id row)
     const char *name = kj_run_builtins[row].name + 1;
     bool items = v.kind == KJ_R_LIST || v.kind == KJ_R_TUPLE;
     kj_run_fail(r, KJIT_NOT_FOUND, at, "%s has no '%s'", kj_run_kind_name(v), name);
+    if (v.kind == KJ_R_SMART)
+        return kj_run_hint(r, "its array has: .host.%s%s", name,
+                           *kj_run_builtins[row].signature ? "(...)" : "");
     if (row == KJ_RUN_M_APPEND)
         return v.kind == KJ_R_ARRAY &&
                kj_run_hint(r, "an array keeps its size; a list grows by .append(x)");
@@ -81,7 +86,12 @@ bool kj_run_hint_int(kj_run *r, kj_span at)
     kj_quote q = kj_quoted(r->source, at, false, "");
     size_t sign = quotient(q.text);
     bool tuple = q.text[0] == '(' && strchr(q.text, ',');
-    if (!q.text[0] || tuple)
+    char *end;
+    double number = kj_strtod(q.text, &end);
+    bool literal = q.text[0] && !*end && isfinite(number);
+    if (literal && number == trunc(number) && fabs(number) < 0x1p53)
+        return kj_run_hint(r, "write %.0f", number);
+    if (!q.text[0] || tuple || literal) /* int(0.1) is 0, which is not meant */
         return kj_run_hint(r, "int(x) is a float's integer part; // divides to an int");
     if (sign)
         return kj_run_hint(r, "write %.*s/%s", (int)sign, q.text, q.text + sign);
