@@ -7,6 +7,7 @@ import collections
 import ctypes
 import os
 import pickle
+import re
 import resource
 import signal
 import sys
@@ -139,6 +140,14 @@ class Run:
         return wrong
 
 
+def array_of(written):
+    """The array that a[i][j] or p[i].at is of: a, p.at."""
+    inner = None
+    while inner != written:
+        written, inner = re.sub(r"\[[^][]*\]", "", written), written
+    return written
+
+
 def told_wrong(case, status, said):
     if case.told is None:
         return f"no index is outside, but it fails: {said}" if status else None
@@ -152,7 +161,7 @@ def told_wrong(case, status, said):
     got = (int(line), int(index), int(extent), block, thread)
     expected = (want[0], want[1], want[4], str(case.told.block), str(case.told.thread))
     axes_differ = want[3] != "any" and (None if axis is None else int(axis)) != want[3]
-    if got != expected or axes_differ or (want[2] and "[" not in want[2] and name != want[2]):
+    if got != expected or axes_differ or (want[2] and "[" not in want[2] and array_of(name) != want[2]):
         return f"expected {case.told}; told is {said}"
     return None
 
