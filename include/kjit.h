@@ -443,8 +443,8 @@ KJIT_API void kjit_module_free(kjit_module *mod);
 
 /* All diagnostics as the text a terminal shows, or one JSON object a line; owned by the module. An object
  * has file, line, column, endLine, endColumn, severity ("error", "warning"), code and message; where there
- * is one, hint, fix (a range and its text) and note (a file, a range and its message); of what failed in a
- * function when it ran, calls (files and ranges, the innermost first). */
+ * is one, hint, fix (a range and its text) and note (a file, a range and its message); of an index, an
+ * assert or a race that failed in a function, calls (files and ranges, the innermost first; a note may have its own). */
 KJIT_API const char *kjit_module_log(kjit_module *mod);
 KJIT_API const char *kjit_module_log_json(kjit_module *mod);
 /* Returns how many there are and fills at most `max`, in the order of their places; the texts are the

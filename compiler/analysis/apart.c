@@ -18,15 +18,9 @@ typedef struct parting {
 
 static bool part_list(const parting *p, kj_tstmt **list);
 
-/* Does it bring one of the two? */
-static bool brings(const parting *p, const kj_tstmt *s)
-{
-    return kj_warp_operation(s, s->next) || kj_find_spin_ahead(p->arena, p->kernel, s, s->next);
-}
-
 static bool mixes(const parting *p, const kj_tstmt *s, const kj_tstmt *end)
 {
-    return kj_warp_operation(s, end) && kj_find_spin_ahead(p->arena, p->kernel, s, end);
+    return kj_warp_operation(s, end) && kj_find_spin(p->arena, p->kernel, s, end);
 }
 
 /* ---- Locks ---- */
@@ -195,7 +189,7 @@ static bool note_loop(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 {
     waited *w = ctx;
     const parting *p = w->in;
-    if (e || s->kind != KJ_TS_WHILE || kj_find_spin_ahead(p->arena, p->kernel, s, s->next) != s ||
+    if (e || s->kind != KJ_TS_WHILE || kj_find_spin(p->arena, p->kernel, s, s->next) != s ||
         is_counted(s) ||
         (w->loop && !kj_walk(w->loop, w->loop->next, is_other, (void *)(uintptr_t)s)))
         return true;
@@ -214,7 +208,7 @@ static bool holds_lock(const parting *p, const kj_tstmt *run, const kj_tstmt *s)
     waited w = {.in = p, .root = KJ_NEW_ARRAY(p->arena, bool, n)};
     bool behind = false;
     for (const kj_tstmt *t = run; t; t = t->next) {
-        const kj_tstmt *loop = kj_find_spin_ahead(p->arena, p->kernel, t, t->next);
+        const kj_tstmt *loop = kj_find_spin(p->arena, p->kernel, t, t->next);
         bool changes = !kj_walk(t, t->next, changes_none, &w);
         behind |= t == s;
         if (behind && changes)
@@ -277,7 +271,7 @@ static bool part_list(const parting *p, kj_tstmt **list)
     const kj_tstmt *run = *list; /* where the region begins */
     bool parted = false;
     for (kj_tstmt **at = list, *s; (s = *at); at = &s->next) {
-        bool both = mixes(p, s, s->next), apart = !both && brings(p, s) && mixes(p, run, s->next);
+        bool both = mixes(p, s, s->next), apart = !both && mixes(p, run, s->next);
         if ((both || apart) && !s->barrier && holds_lock(p, run, s))
             continue;
         if (both)

@@ -63,9 +63,6 @@ kj_regions *kj_cut(kj_arena *arena, const kj_tkernel *kernel, const kj_deps *dep
 /* The first loop in [s, end) that waits for other threads; NULL when none does (spin.c). */
 const kj_tstmt *kj_find_spin(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt *s,
                              const kj_tstmt *end);
-/* The same before kj_uniform. */
-const kj_tstmt *kj_find_spin_ahead(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt *s,
-                                   const kj_tstmt *end);
 /* The first in what s evaluates itself. */
 const kj_tstmt *kj_find_own_spin(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt *s);
 /* May some statements of the kernel, whichever they are, hold such a loop? */

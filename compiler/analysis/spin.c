@@ -253,7 +253,6 @@ typedef struct search {
     look as;
     const kj_tkernel *kernel;
     const kj_tstmt *found;
-    bool ahead; /* of kj_uniform, which tells that what is loaded anew decides ways */
 } search;
 
 static bool orders_nothing(void *ctx, const kj_tstmt *s, const kj_texpr *e)
@@ -270,22 +269,12 @@ static bool may_wait(const kj_tstmt *loop)
     return (loop->divergence & KJ_DEP_ATOMIC) || !kj_walk(loop, loop->next, orders_nothing, NULL);
 }
 
-static bool fetches_nothing(void *ctx, const kj_tstmt *s, const kj_texpr *e)
-{
-    (void)ctx;
-    (void)s;
-    return !e || e->kind != KJ_TE_LOAD || !kj_is_fetched_again(e->u.load.array);
-}
-
 static bool visit_loop(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 {
     search *f = ctx;
     bool loop = !e && (s->kind == KJ_TS_FOR || s->kind == KJ_TS_WHILE);
     /* Threads go together through one that holds an operation of a warp. */
-    if (!loop || kj_warp_operation(s, s->next))
-        return true;
-    bool may = may_wait(s) || (f->ahead && !kj_walk(s, s->next, fetches_nothing, NULL));
-    if (may && loop_waits(&f->as, f->kernel, s))
+    if (loop && !kj_warp_operation(s, s->next) && may_wait(s) && loop_waits(&f->as, f->kernel, s))
         f->found = s;
     return !f->found;
 }
@@ -301,15 +290,6 @@ const kj_tstmt *kj_find_spin(kj_arena *arena, const kj_tkernel *kernel, const kj
                              const kj_tstmt *end)
 {
     search f = begin(arena, kernel, !kj_warp_operation(s, end));
-    kj_walk(s, end, visit_loop, &f);
-    return f.found;
-}
-
-const kj_tstmt *kj_find_spin_ahead(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt *s,
-                                   const kj_tstmt *end)
-{
-    search f = begin(arena, kernel, !kj_warp_operation(s, end));
-    f.ahead = true;
     kj_walk(s, end, visit_loop, &f);
     return f.found;
 }

@@ -77,9 +77,10 @@ typedef struct kj_message {
     const char *hint;  /* NULL, or one sentence that helps: "did you mean 'out'?" */
     kj_span note_span; /* with note: a second place, "declared here" */
     const char *note;
-    const kj_called *calls; /* of what failed when it ran: the innermost; or NULL */
-    kj_span fix_span;       /* with fix: what it takes the place of; empty: it is put there */
-    const char *fix;        /* NULL, or text with which the mistake is gone */
+    const kj_called *calls,
+        *note_calls;  /* of what failed when it ran, and of the note: the innermost; or NULL */
+    kj_span fix_span; /* with fix: what it takes the place of; empty: it is put there */
+    const char *fix;  /* NULL, or text with which the mistake is gone */
 } kj_message;
 
 typedef struct kj_diag {

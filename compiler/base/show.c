@@ -202,6 +202,13 @@ static void put_limit(kj_text *t, const kj_source *s, const char *what, int most
 
 enum { MOST_CALLS = 8 }; /* that are shown */
 
+static void show_calls(kj_text *t, const kj_source *s, const kj_called *calls)
+{
+    int n = 0;
+    for (const kj_called *c = calls; c && n < MOST_CALLS; c = c->up, n++)
+        put_place(t, s, c->at, "note", "called here", NULL);
+}
+
 const char *kj_diag_text(const kj_diag *d)
 {
     kj_text t = {.arena = d->arena};
@@ -214,11 +221,10 @@ const char *kj_diag_text(const kj_diag *d)
                 ? m->text
                 : kj_arena_printf(d->arena, "%s [%s]", m->text, kj_rules[m->rule].code);
         put_place(&t, d->source, m->span, severity_name(m->severity), text, m->hint);
+        show_calls(&t, d->source, m->calls);
         if (m->note)
             put_place(&t, d->source, m->note_span, "note", m->note, NULL);
-        int n = 0;
-        for (const kj_called *c = m->calls; c && n < MOST_CALLS; c = c->up, n++)
-            put_place(&t, d->source, c->at, "note", "called here", NULL);
+        show_calls(&t, d->source, m->note_calls);
     }
     if (d->full)
         put_limit(&t, d->source, "errors", KJ_MAX_ERRORS);
@@ -318,6 +324,8 @@ const char *kj_diag_json(const kj_diag *d)
             put_file(&t, d->source, m->note_span);
             put_range(&t, d->source, m->note_span);
             put_field(&t, "message", m->note);
+            if (m->note_calls)
+                put_calls(&t, d->source, m->note_calls);
             kj_text_printf(&t, "}");
         }
         if (m->calls)

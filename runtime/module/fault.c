@@ -160,6 +160,7 @@ static void put_race(kj_diag *diag, const kj_kernel_info *kernel, const kj_host_
         same ? "" : " of block ", same ? "" : block, did(f->values[KJ_RACE_FLAGS]),
         kj_shape_text(3, other, its_thread), kj_shape_text(3, other + 3, its_block));
     e->calls = at->call;
+    e->note_calls = before->call;
     kj_note(diag, e, before->span, "it is %s here", did(f->values[KJ_RACE_FLAGS]));
     const char *atomics = "both are atomics";
     uint64_t own = f->values[KJ_RACE_OWN_FLAGS] & KJ_WATCH_KIND,
