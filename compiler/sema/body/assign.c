@@ -137,6 +137,8 @@ void kj_let_stmt(kj_sema *s, const kj_stmt *st)
             s, v, &type, name->next ? "this" : kj_arena_printf(s->diag->arena, "'%s'", name->name));
     if (literal && type.kind == KJ_T_SCALAR && v.kind == KJ_V_SCALAR)
         v.u.scalar.e->written = true; /* in the type that was asked for */
+    else if (type.kind == KJ_T_SCALAR)
+        v = kj_asked_for(s, v);
     declare_names(s, st, v);
 }
 

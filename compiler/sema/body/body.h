@@ -164,6 +164,7 @@ typedef struct kj_instance {
 } kj_instance;
 
 int kj_count_generics(const kj_item *item);
+bool kj_names_generic(const kj_item *item, const kj_type_ref *type); /* is it T, or T[]? */
 /* Generics known by nothing yet. */
 void kj_open_generics(kj_sema *s, kj_instance *in);
 /* What the arguments, one a parameter, say of them; false after an error. */

@@ -266,7 +266,8 @@ static kj_texpr *written(kj_sema *s, kj_texpr *from, kj_dtype to, kj_span span)
 {
     kj_texpr *e = kj_te_convert(s, from, to, span);
     bool made = e->kind == KJ_TE_BINARY || e->kind == KJ_TE_UNARY || e->kind == KJ_TE_CONVERT ||
-                e->kind == KJ_TE_FMA || e->kind == KJ_TE_VAR;
+                e->kind == KJ_TE_FMA || e->kind == KJ_TE_VAR || e->kind == KJ_TE_CALL ||
+                e->kind == KJ_TE_SELECT;
     if (!kj_is_const(e) && !kj_is_int(to) && !made)
         return e;
     if (e == from) {

@@ -169,6 +169,8 @@ static bool bind(kj_sema *s, kj_instance *in, kj_operand *v)
         const char *what = kj_arena_printf(s->diag->arena, "'%s' of '%s'", p->name, in->item->name);
         int before = s->diag->errors;
         v[i] = kj_coerce_type(s, v[i], &in->types[i], what);
+        if (!kj_names_generic(in->item, p->type))
+            v[i] = kj_asked_for(s, v[i]);
         ok = ok && v[i].kind != KJ_V_ERROR;
         if (s->diag->errors > before)
             kj_note_hiding(s, s->diag->last, in->item->name, in->item->name_span);

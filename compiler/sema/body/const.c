@@ -88,7 +88,7 @@ typedef struct filling {
     char *data;        /* aggregates, in memory form */
     int64_t n;
     const char *what;
-    bool ok;
+    bool ok, literals; /* each of those given is one */
 } filling;
 
 void kj_write_parts(const kj_operand *v, char *to)
@@ -138,6 +138,9 @@ static bool infer(kj_sema *s, const kj_item *item, filling *f)
         truth = &f->given[i];
         bools++;
     }
+    f->literals = true;
+    for (int64_t i = 0; i < f->n; i++)
+        f->literals &= kj_is_untyped(&f->given[i]);
     if (truth && bools < f->n) {
         kj_message *m = kj_sema_error(s, truth->span, KJ_RULE_TYPE_MISMATCH,
                                       "a const array has numbers or bools, not both");
@@ -256,7 +259,9 @@ static kj_tarray *const_array(kj_sema *s, const kj_item *item)
         f.data = kj_arena_calloc(s->arena, (size_t)count, kj_types[f.elem].size);
     for (int64_t i = 0; i < count && !f.of; i++)
         kj_value_write(f.data, i, kj_fold_convert(f.values[i], f.elem));
-    return new_array(s, item, f.elem, f.of, ndim, shape, f.data);
+    kj_tarray *a = new_array(s, item, f.elem, f.of, ndim, shape, f.data);
+    a->literals = f.literals;
+    return a;
 }
 
 /* const lut: f32[256] */

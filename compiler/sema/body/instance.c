@@ -29,6 +29,11 @@ static int generic_index(const kj_item *item, const char *name)
     return -1;
 }
 
+bool kj_names_generic(const kj_item *item, const kj_type_ref *type)
+{
+    return type && type->name && generic_index(item, type->name) >= 0;
+}
+
 /* A type as it is declared for parameter p, or a part of it, and what is given for it. */
 typedef struct given {
     const kj_param_decl *p;

@@ -239,6 +239,8 @@ static kj_operand returned(kj_sema *s, kj_frame *f, const kj_stmt *st)
     }
     v = kj_coerce_type(s, v, t,
                        kj_arena_printf(s->diag->arena, "the result of '%s'", f->item->name));
+    if (!kj_names_generic(f->item, f->item->type))
+        v = kj_asked_for(s, v);
     if (v.kind != KJ_V_ERROR && !f->direct && has_array(t)) {
         m = kj_sema_error(s, st->span, KJ_RULE_RETURN_VALUE,
                           "a function that returns an array has one return, at its end");

@@ -417,8 +417,6 @@ kj_texpr *kj_te_var(kj_sema *s, kj_var *v, kj_span span);
 /* Folded where the operands are constants; types agree already. */
 kj_texpr *kj_te_binary(kj_sema *s, kj_op op, kj_texpr *a, kj_texpr *b, kj_span span);
 kj_texpr *kj_te_unary(kj_sema *s, kj_op op, kj_texpr *a, kj_span span);
-/* An f32 only since that is what literals are that meet no other type? */
-bool kj_of_literals(const kj_sema *s, const kj_texpr *e);
 kj_texpr *kj_te_convert(kj_sema *s, kj_texpr *a, kj_dtype to, kj_span span);
 kj_texpr *kj_te_bits(kj_sema *s, kj_texpr *a, kj_dtype to, kj_span span); /* of the same width */
 kj_texpr *kj_te_logic(kj_sema *s, bool is_or, kj_texpr *a, kj_texpr *b, kj_span span);
@@ -445,6 +443,15 @@ bool kj_is_missed(const kj_texpr *e);
  * NULL; then *bad is the place that needs a thread. */
 kj_texpr *kj_host_expr(kj_sema *s, const kj_texpr *e, kj_span *bad);
 kj_texpr *kj_te_index(kj_sema *s, kj_index which, int axis, kj_span span);
+
+/* ---- digits.c ---- */
+
+/* An f32 only since that is what numbers are that meet no other type? */
+bool kj_of_literals(const kj_sema *s, const kj_texpr *e);
+/* A scalar of a type that stands in the source: that one, if it is such an f32, is meant. */
+kj_operand kj_asked_for(kj_sema *s, kj_operand v);
+/* Warns where `a`, about to be converted for what stands at span, is no longer what it was, since it was an f32. */
+void kj_warn_of_digits(kj_sema *s, const kj_texpr *a, kj_dtype to, kj_span span);
 
 /* ---- choice.c ---- */
 
