@@ -476,6 +476,57 @@ static bool field_in_brackets(const kj_mistake *x)
     return true;
 }
 
+/* Does the rest of the line close a bracket that is open before it? */
+static bool closes_in_line(const char *text)
+{
+    int depth = 0;
+    for (; *text && !strchr("\r\n#", *text) && depth >= 0; text++)
+        depth += (strchr("([", *text) != NULL) - (strchr(")]", *text) != NULL);
+    return depth < 0;
+}
+
+static uint32_t line_begin(const char *text, uint32_t at)
+{
+    while (at > 0 && text[at - 1] != '\n')
+        at--;
+    return at;
+}
+
+/* Where the last code before the line that begins there ends; 0: there is none. */
+static uint32_t code_before(const kj_source *s, uint32_t line)
+{
+    while (line > 0) {
+        line = line_begin(s->text, line - 1);
+        uint32_t begin = kj_skip_blanks(s, line), end = kj_code_end(s, begin);
+        if (end > begin)
+            return end;
+    }
+    return 0;
+}
+
+/* f( and s += 1 in the line below: nothing in brackets is assigned so. */
+static bool update_in_brackets(const kj_mistake *x)
+{
+    kj_parser *p = x->p;
+    const char *text = p->source->text;
+    if (!p->nopen || p->open[p->nopen - 1].kind == '{' || p->nformats || p->token != KJ_TK_UPDATE)
+        return false;
+    uint32_t line = line_begin(text, x->at.begin);
+    uint32_t begin = kj_skip_blanks(p->source, line), end = code_before(p->source, line);
+    char kind = p->open[p->nopen - 1].kind;
+    kj_span open = p->open[p->nopen - 1].span;
+    if (open.end > line || closes_in_line(text + x->at.end))
+        return false;
+    kj_message *m = kj_error(p->diag, (kj_span){begin, kj_word_end(p->source, begin)},
+                             KJ_RULE_SYNTAX, "missing '%c' before '%s'", kind == '(' ? ')' : ']',
+                             kj_piece(p, begin, kj_word_end(p->source, begin)));
+    kj_note(p->diag, m, open, "to close the '%c' opened here", kind);
+    if (kind == '(' && end > 0 && text[end - 1] != ',')
+        kj_fix(p->diag, m, (kj_span){end, end}, ")");
+    kj_layout_close(p);
+    return true;
+}
+
 void kj_syntax_error(kj_parser *p, kj_span at, const char *unexpected,
                      const char *const *expected_tokens, int n)
 {
@@ -489,7 +540,7 @@ void kj_syntax_error(kj_parser *p, kj_span at, const char *unexpected,
     bool at_end = kj_met(&x, "end of line") || kj_met(&x, "end of file");
     if (at_end && p->prev)
         x.at = (kj_span){p->prev_span.end, p->prev_span.end};
-    if (field_in_brackets(&x)) {
+    if (field_in_brackets(&x) || update_in_brackets(&x)) {
         p->stopped |= p->diag->full;
         return;
     }

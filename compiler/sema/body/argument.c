@@ -70,11 +70,8 @@ bool kj_match_arguments(kj_sema *s, const kj_expr *call, const kj_item *fn, int 
     bool *given = KJ_NEW_ARRAY(s->arena, bool, (size_t)n + 1);
     for (const kj_expr *arg = call->u.call.args; arg; arg = arg->next, nth++) {
         int at = kj_param_of(fn, arg, nth);
-        if (!arg->keyword && named) {
-            kj_sema_error(s, arg->span, KJ_RULE_KEYWORD,
-                          "this argument has no name and stands behind one that has");
-            return false;
-        }
+        if (!arg->keyword && named)
+            return kj_names_last(s, named);
         if (at < 0 && arg->keyword) {
             unknown_name(s, arg, fn);
             return false;

@@ -425,7 +425,8 @@ kj_texpr *kj_part_index(kj_sema *s, const kj_expr *e, const kj_operand *v)
     }
     kj_message *m =
         kj_sema_error(s, e->span, KJ_RULE_NOT_AN_ARRAY, "this is %s, not an array", of->name);
-    kj_hint(s->diag, m, "a field is written .%s", of->fields[0].name);
+    if (!kj_take_as_array(s, m, e))
+        kj_hint(s->diag, m, "a field is written .%s", of->fields[0].name);
     return NULL;
 }
 
@@ -516,8 +517,9 @@ kj_operand kj_index_of(kj_sema *s, const kj_expr *e, kj_operand base)
     }
     kj_span at = e->u.index.base->span;
     if (base.kind != KJ_V_SYMBOL) {
-        kj_sema_error(s, at, KJ_RULE_NOT_AN_ARRAY, "this is %s, not an array",
-                      kj_describe(s, &base));
+        kj_message *m = kj_sema_error(s, at, KJ_RULE_NOT_AN_ARRAY, "this is %s, not an array",
+                                      kj_describe(s, &base));
+        kj_take_as_array(s, m, e);
         return kj_no_value(e->span);
     }
     kj_message *m =

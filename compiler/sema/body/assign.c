@@ -181,12 +181,12 @@ static bool field_place(kj_sema *s, const kj_expr *target, kj_assigned *p)
     return part != NULL;
 }
 
-/* base[i], whose base is this. */
-static void refuse_element(kj_sema *s, const kj_expr *base, const kj_operand *v)
+/* The target is an element of what is one value. */
+static void refuse_element(kj_sema *s, const kj_expr *target, const kj_operand *v)
 {
-    kj_message *m = kj_sema_error(s, base->span, KJ_RULE_NOT_AN_ARRAY, "this is %s, not an array",
-                                  kj_describe(s, v));
-    if (v->kind == KJ_V_TUPLE)
+    kj_message *m = kj_sema_error(s, target->u.index.base->span, KJ_RULE_NOT_AN_ARRAY,
+                                  "this is %s, not an array", kj_describe(s, v));
+    if (!kj_take_as_array(s, m, target) && v->kind == KJ_V_TUPLE)
         kj_hint(s->diag, m, "a tuple's parts are assigned together: t = (3, t[1])");
 }
 
@@ -198,7 +198,7 @@ static bool part_place(kj_sema *s, const kj_expr *target, kj_assigned *p)
         return false;
     }
     if (!kj_is_aggregate(p->at)) {
-        refuse_element(s, target->u.index.base, p->at);
+        refuse_element(s, target, p->at);
         return false;
     }
     int parts = p->at->u.tuple.n;
@@ -270,7 +270,7 @@ static bool find_assigned(kj_sema *s, const kj_expr *target, kj_assigned *p)
     else if (kj_is_aggregate(&base))
         kj_sema_error(s, target->span, KJ_RULE_NOT_ASSIGNABLE, "this cannot be assigned");
     else if (base.kind != KJ_V_ERROR)
-        refuse_element(s, e, &base);
+        refuse_element(s, target, &base);
     return p->at->kind != KJ_V_ERROR && is_place(s, target, p);
 }
 

@@ -30,7 +30,7 @@ static void refuse_target(kj_sema *s, const kj_expr *target, const kj_symbol *sy
 kj_symbol *kj_variable_named(kj_sema *s, const kj_expr *target)
 {
     kj_symbol *sym = kj_scope_find(s->scope, target->u.name);
-    if (!sym) {
+    if (kj_is_free_name(sym)) {
         kj_undeclared_target(s, target->u.name, target->span);
         return NULL;
     }

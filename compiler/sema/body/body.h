@@ -89,6 +89,11 @@ const char *kj_index_text(kj_sema *s, const kj_texpr *index, const kj_written *a
 /* The index in v[i] of a vector or an array in a record; NULL after an error, as of other values. */
 kj_texpr *kj_part_index(kj_sema *s, const kj_expr *e, const kj_operand *v);
 
+/* ---- as_array.c ---- */
+
+/* Of x[i] or x.size, refused by `m` as x is one value: is x a parameter? Then it is told no more. */
+bool kj_take_as_array(kj_sema *s, kj_message *m, const kj_expr *e);
+
 /* ---- index_check.c ---- */
 
 /* In front of `next` the check of an index along an axis, written `at`, where indices are checked and it

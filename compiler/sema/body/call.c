@@ -215,8 +215,10 @@ bool kj_no_keywords(kj_sema *s, const kj_expr *e, const char *name)
 {
     for (const kj_expr *arg = e->u.call.args; arg; arg = arg->next) {
         if (arg->keyword) {
-            kj_sema_error(s, arg->keyword_span, KJ_RULE_KEYWORD,
-                          "'%s' takes its arguments by place, without names", name);
+            kj_message *m = kj_sema_error(s, arg->keyword_span, KJ_RULE_KEYWORD,
+                                          "'%s' takes its arguments by place, without names", name);
+            if (kj_asks_condition(name))
+                kj_hint_equals(s, m, arg);
             return false;
         }
     }

@@ -152,6 +152,8 @@ static int place_of(kj_sema *s, const launch *l, const kj_expr *arg, int nth)
 static bool place_arguments(kj_sema *s, launch *l)
 {
     int nth = 0;
+    if (!kj_names_last(s, l->call->u.call.args))
+        return false;
     for (const kj_expr *arg = l->call->u.call.args; arg; arg = arg->next) {
         int i = place_of(s, l, arg, nth);
         if (i < 0)

@@ -271,6 +271,8 @@ static kj_operand no_members(kj_sema *s, const kj_expr *e, const kj_operand *v)
 {
     kj_message *m = kj_sema_error(s, e->u.member.name_span, KJ_RULE_UNKNOWN_MEMBER,
                                   "%s has no members", kj_describe(s, v));
+    if (kj_take_as_array(s, m, e))
+        return kj_no_value(e->span);
     if (!kj_hint_method(s, m, e) && v->kind == KJ_V_TUPLE)
         kj_hint(s->diag, m, "its parts are %s[0], %s[1]",
                 kj_source_text(s, e->u.member.base->span, "s"),

@@ -357,7 +357,7 @@ kj_operand kj_record_construct(kj_sema *s, const kj_expr *e, const kj_aggregate 
     kj_operand *v = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)n);
     kj_operand *items = KJ_NEW_ARRAY(s->arena, kj_operand, (size_t)of->n);
     kj_expr_list(s, e->u.call.args, v, n);
-    if (!place_arguments(s, e, of, v, items))
+    if (!kj_names_last(s, e->u.call.args) || !place_arguments(s, e, of, v, items))
         return kj_no_value(span);
     return kj_tuple(items, of->n, of, span);
 }

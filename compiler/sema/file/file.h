@@ -31,6 +31,8 @@ void kj_sema_run_value(kj_sema *s, const kj_symbol *sym, const kj_expr *e); /* s
 kj_known kj_run_known(kj_sema *s, const kj_expr *e);
 kj_known kj_known_of_type(const kj_type *t);
 bool kj_is_of_numbers(kj_known k); /* its type is a number's: no vector, no record */
+/* Has some record a field of that name, be it one of a type that is none? Others are offered to `near`, or NULL. */
+bool kj_run_is_field(const kj_sema *s, const char *name, kj_near *near);
 /* Of a name just declared. */
 void kj_run_set_known(kj_sema *s, const kj_name *name, kj_known known);
 /* A body is looked through before it is checked: what is assigned in it stays unknown. */

@@ -246,8 +246,8 @@ static void check_target(kj_sema *s, const kj_expr *target)
                     target->u.member.name, target->u.member.name);
         return;
     }
-    if (!kj_scope_find(s->scope, target->u.name) &&
-        !kj_scope_find(s->run_file->scope, target->u.name)) {
+    const kj_symbol *sym = kj_scope_find(s->scope, target->u.name);
+    if (kj_is_free_name(sym ? sym : kj_scope_find(s->run_file->scope, target->u.name))) {
         kj_undeclared_target(s, target->u.name, target->span);
         return;
     }

@@ -11,6 +11,8 @@ static bool check_keywords(kj_sema *s, const kj_expr *call, const char *called,
                            const char *signature)
 {
     kj_run_signature known = kj_run_signature_of(signature);
+    if (call->u.call.callee->kind == KJ_E_NAME && kj_names_condition(s, call, called))
+        return false;
     for (const kj_expr *arg = call->u.call.args; arg; arg = arg->next) {
         if (!arg->keyword || known.named_rest || kj_run_parameter_named(&known, arg->keyword) >= 0)
             continue;
@@ -123,6 +125,8 @@ static void check_launch(kj_sema *s, const kj_expr *call, const kj_kernel_decl *
         }
         given[i] = arg;
     }
+    if (!kj_names_last(s, call->u.call.args))
+        return;
     for (int i = 0; i < k->nparams; i++) {
         if (given[i] || k->params[i].has_default)
             continue;
@@ -202,21 +206,6 @@ static bool check_launch_call(kj_sema *s, const kj_expr *e)
 
 /* ---- Calls and members ---- */
 
-/* Whether some record has a field of that name; those that have not are offered to `near`. */
-static bool is_field(const kj_sema *s, const char *name, kj_near *near)
-{
-    for (int i = 0; i < s->program->ndeclared; i++) {
-        const kj_aggregate *of = s->program->declared[i].of;
-        for (int k = 0; k < of->n; k++) {
-            if (strcmp(of->fields[k].name, name) == 0)
-                return true;
-            if (near)
-                kj_near_offer(near, of->fields[k].name);
-        }
-    }
-    return false;
-}
-
 /* What arrays of NumPy have as methods, and what it is here. */
 static const struct {
     const char *name, *hint;
@@ -284,14 +273,14 @@ static void unknown_member(kj_sema *s, const kj_expr *e)
     kj_near near = kj_near_to(name);
     kj_known base = kj_run_known(s, e->u.member.base);
     bool of_scalars = base.kind == KJ_R_ARRAY && base.type < KJ_NTYPES;
-    if (!of_scalars &&
-        (kj_is_field_name(name) || is_field(s, name, kj_diag_has_room(s->diag) ? &near : NULL)))
+    if (!of_scalars && (kj_is_field_name(name) ||
+                        kj_run_is_field(s, name, kj_diag_has_room(s->diag) ? &near : NULL)))
         return;
     const kj_expr *of = e->u.member.base;
     if (of->kind == KJ_E_MEMBER &&
         kj_dotted_meant(s->diag->source, of->u.member.name_span.begin - 1)) /* the n of a.eq.n */
         return;
-    bool others = of_scalars && (kj_is_field_name(name) || is_field(s, name, NULL));
+    bool others = of_scalars && (kj_is_field_name(name) || kj_run_is_field(s, name, NULL));
     kj_message *m =
         kj_sema_error(s, e->u.member.name_span, KJ_RULE_UNKNOWN_MEMBER, "%s has%s member '%s'",
                       !others         ? "no value"
@@ -430,7 +419,7 @@ void kj_sema_run_member(kj_sema *s, const kj_expr *e)
         kj_message *m =
             kj_sema_error(s, e->span, KJ_RULE_CALL, "'%s' is a method", e->u.member.name);
         const char *name = e->u.member.name, *call = kj_run_builtins[i].signature;
-        if (is_field(s, name, NULL))
+        if (kj_run_is_field(s, name, NULL))
             kj_hint(s->diag, m,
                     "call it: .%s%s; a record's field of that name is read in kernels, p[i].%s",
                     name, call, name);

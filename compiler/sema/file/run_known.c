@@ -32,6 +32,22 @@ static kj_known element(kj_dtype type)
     return k;
 }
 
+bool kj_run_is_field(const kj_sema *s, const char *name, kj_near *near)
+{
+    for (int i = 0; i < s->program->nfiles; i++) {
+        for (const kj_item *item = s->program->files[i]->items; item; item = item->next) {
+            const kj_param_decl *f = item->kind == KJ_I_RECORD ? item->params : NULL;
+            for (; f; f = f->next) {
+                if (strcmp(f->name, name) == 0)
+                    return true;
+                if (near)
+                    kj_near_offer(near, f->name);
+            }
+        }
+    }
+    return false;
+}
+
 kj_known kj_known_of_type(const kj_type *t)
 {
     return t->kind == KJ_T_ARRAY                                    ? array_of(t->dtype, t->ndim)

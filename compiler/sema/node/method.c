@@ -288,21 +288,17 @@ bool kj_hint_axis(kj_sema *s, kj_message *m, const kj_expr *e)
     return true;
 }
 
-/* 12, 1_000, 0x1f */
-static bool is_integer(const char *text)
-{
-    size_t n =
-        *text == '0' ? strspn(text, "0123456789abcdefABCDEFoxX_") : strspn(text, "0123456789_");
-    return *text >= '0' && *text <= '9' && text[n] == '\0';
-}
-
 /* x ^ 2 of floats is meant as a power; x & 1 asks for an integer. */
-void kj_hint_power(kj_sema *s, kj_message *m, kj_op op, kj_span a, kj_span b)
+void kj_hint_power(kj_sema *s, kj_message *m, kj_op op, const kj_operand *v, const bool *real)
 {
+    kj_span a = v[0].span, b = v[1].span;
     if (op != KJ_OP_XOR) {
-        const char *first = kj_source_text(s, a, "...");
-        kj_hint(s->diag, m, "integers have bits: i32(%s) cuts the fraction off",
-                is_integer(first) ? kj_source_text(s, b, "...") : first);
+        kj_span update = kj_between(s, a, b, kj_ops[op].spelling);
+        if (real[0] && update.end > update.begin && s->diag->source->text[update.end] == '=')
+            kj_hint(s->diag, m, "integers have bits: the variable is a float");
+        else
+            kj_hint(s->diag, m, "integers have bits: i32(%s) cuts the fraction off",
+                    kj_source_text(s, real[0] ? a : b, "..."));
         return;
     }
     kj_span sign = kj_between(s, a, b, "^");

@@ -297,6 +297,8 @@ void kj_undeclared_anew(kj_sema *s);
 void kj_undeclared(kj_sema *s, const char *name, kj_span span);
 /* The same without a hint; NULL: it was told. */
 kj_message *kj_undeclared_here(kj_sema *s, const char *name, kj_span span);
+/* May a variable have its name: is it none, or of the language's functions? */
+bool kj_is_free_name(const kj_symbol *sym);
 void kj_undeclared_target(kj_sema *s, const char *name, kj_span span); /* of an assignment */
 /* siblings.c: how a name that is not declared stands in its body, by the text. */
 typedef struct kj_first_use {
@@ -307,6 +309,8 @@ typedef struct kj_first_use {
 kj_first_use kj_first_use_of(const kj_source *source, const char *name, kj_span span);
 bool kj_begins_statement(const kj_source *source,
                          uint32_t at); /* nothing of it stands before `at` */
+/* Does the item around the span call what has the name? */
+bool kj_is_called_in(const kj_source *source, const char *name, kj_span span);
 /* Where a var or let of the item, before the span, declares it; NULL: none does. */
 const char *kj_declared_before(const kj_source *source, const char *name, kj_span span);
 /* What to write for a name whose block has ended: `behind` the name where it is declared. */
@@ -358,7 +362,8 @@ bool kj_is_internal(const kj_sema *s, const kj_item *use, const kj_item *item);
 bool kj_hint_method(kj_sema *s, kj_message *m, const kj_expr *e);
 /* The same of the fields of complex numbers and vectors: z.conjugate(), v.xy. */
 bool kj_hint_part(kj_sema *s, kj_message *m, const kj_aggregate *of, const kj_expr *e);
-void kj_hint_power(kj_sema *s, kj_message *m, kj_op op, kj_span a, kj_span b); /* x ^ 2 */
+/* x ^ 2 of two operands; real: is it a float? */
+void kj_hint_power(kj_sema *s, kj_message *m, kj_op op, const kj_operand *v, const bool *real);
 /* A hint with the text of an expression in the place of each @ in it. */
 const char *kj_hint_of(kj_sema *s, const char *hint, const kj_expr *e);
 /* Of where(c, a, b) in a kernel, whose name stands there. */
@@ -507,6 +512,14 @@ void kj_branch_open(kj_sema *s, kj_branch *b, bool dead);
 const char *kj_call_words(kj_builtin id); /* how a call of it goes on: "()" or "(...)" */
 /* "(x, y): what it does" */
 const char *kj_builtin_words(kj_sema *s, kj_builtin id);
+/* Refuses an argument by place behind one by name. */
+bool kj_names_last(kj_sema *s, const kj_expr *args);
+/* Is what is asked first a condition: all, any, assert, where? */
+bool kj_asks_condition(const char *called);
+/* Of such a call, all(a = b): a comparison is written ==. */
+void kj_hint_equals(kj_sema *s, kj_message *m, const kj_expr *arg);
+/* Refuses it in a run block, where other arguments have names. */
+bool kj_names_condition(kj_sema *s, const kj_expr *call, const char *called);
 /* Reports the wrong number of arguments, with the signature; no value. */
 enum { KJ_ANY_NUMBER = INT32_MAX }; /* of arguments */
 kj_operand kj_arity_error(kj_sema *s, const kj_expr *call, const char *name, const char *signature,

@@ -440,6 +440,12 @@ void kj_undeclared(kj_sema *s, const char *name, kj_span span)
         kj_hint_included(s, m, name);
 }
 
+bool kj_is_free_name(const kj_symbol *sym)
+{
+    return !sym ||
+           (!sym->span.end && (sym->kind == KJ_SYM_BUILTIN || sym->kind == KJ_SYM_NAMESPACE));
+}
+
 /* A name that is assigned before it is read is a variable without its var; else it may be another one's. */
 static void hint_target(kj_sema *s, kj_message *m, const char *name, kj_span span)
 {
@@ -450,6 +456,11 @@ static void hint_target(kj_sema *s, kj_message *m, const char *name, kj_span spa
         return;
     }
     bool unwanted = strcmp(name, "_") == 0;
+    if (kj_is_called_in(s->diag->source, name, span)) {
+        kj_hint(s->diag, m,
+                "a variable is declared first, by a name that no call here has: var v = ...");
+        return;
+    }
     if (unwanted)
         kj_hint(s->diag, m, "what is not wanted is named so by let alone: let first, _ = ...");
     else if (use.behind_block)
@@ -465,12 +476,20 @@ static void hint_target(kj_sema *s, kj_message *m, const char *name, kj_span spa
 
 void kj_undeclared_target(kj_sema *s, const char *name, kj_span span)
 {
+    bool of_language = kj_scope_find(s->scope, name) != NULL;
     if (!was_told(s, name, span)) {
-        kj_message *m = kj_sema_error(s, span, KJ_RULE_UNDECLARED, "'%s' is not declared", name);
+        kj_message *m =
+            of_language
+                ? kj_sema_error(s, span, KJ_RULE_NOT_ASSIGNABLE, "'%s' is not a variable", name)
+                : kj_sema_error(s, span, KJ_RULE_UNDECLARED, "'%s' is not declared", name);
         if (kj_is_shown(s->diag, m))
             hint_target(s, m, name, span);
     }
+    kj_scope *scope = s->scope;
+    if (of_language && !s->in_run) /* behind this block it is none of the language's, either */
+        s->scope = scope_of_body(s);
     kj_declare_value(s, name, span, KJ_ROLE_VAR, kj_no_value(span)); /* what is read of it */
+    s->scope = scope;
 }
 
 bool kj_undeclared_targets(kj_sema *s, const kj_expr *targets)
@@ -478,7 +497,7 @@ bool kj_undeclared_targets(kj_sema *s, const kj_expr *targets)
     const char *names = "";
     int n = 0;
     for (const kj_expr *e = targets; e; e = e->next) {
-        if (e->kind != KJ_E_NAME || kj_scope_find(s->scope, e->u.name))
+        if (e->kind != KJ_E_NAME || !kj_is_free_name(kj_scope_find(s->scope, e->u.name)))
             return false;
         if (n++ == KJ_MOST_LISTED)
             names = kj_arena_printf(s->diag->arena, "%s, ...", names);
@@ -487,8 +506,9 @@ bool kj_undeclared_targets(kj_sema *s, const kj_expr *targets)
         names = kj_arena_printf(s->diag->arena, "%s%s%s", names, *names ? ", " : "", e->u.name);
     }
     if (!was_told(s, targets->u.name, targets->span)) {
-        kj_message *m = kj_sema_error(s, targets->span, KJ_RULE_UNDECLARED, "'%s' is not declared",
-                                      targets->u.name);
+        kj_message *m =
+            kj_sema_error(s, targets->span, KJ_RULE_UNDECLARED, "'%s' is not %s", targets->u.name,
+                          kj_scope_find(s->scope, targets->u.name) ? "a variable" : "declared");
         kj_hint(s->diag, m, "variables are declared first: let %s = ...", names);
         kj_fix(s->diag, m, (kj_span){targets->span.begin, targets->span.begin}, "let ");
     }

@@ -91,6 +91,17 @@ kj_first_use kj_first_use_of(const kj_source *source, const char *name, kj_span 
                           .behind_block = plain && outlives_block(source, end, name)};
 }
 
+bool kj_is_called_in(const kj_source *source, const char *name, kj_span span)
+{
+    const char *text = source->text, *at = text + span.begin;
+    while (at > text && !(at[-1] == '\n' && begins_item(at)))
+        at--;
+    for (; (at = next_place(text, at, name)); at++)
+        if (at[strlen(name)] == '(')
+            return true;
+    return false;
+}
+
 const char *kj_declared_before(const kj_source *source, const char *name, kj_span span)
 {
     const char *text = source->text, *at = text + span.begin;

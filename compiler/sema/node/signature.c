@@ -47,6 +47,57 @@ static bool hint_second(kj_sema *s, kj_message *m, const kj_expr *call, const ch
     return true;
 }
 
+bool kj_names_last(kj_sema *s, const kj_expr *args)
+{
+    bool named = false;
+    for (const kj_expr *arg = args; arg; arg = arg->next) {
+        if (!arg->keyword && named) {
+            kj_sema_error(s, arg->span, KJ_RULE_KEYWORD,
+                          "this argument has no name and stands behind one that has");
+            return false;
+        }
+        named |= arg->keyword != NULL;
+    }
+    return true;
+}
+
+bool kj_asks_condition(const char *called)
+{
+    static const char *const words[] = {"all", "any", "assert", "where"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(called, words[i]) == 0)
+            return true;
+    return false;
+}
+
+void kj_hint_equals(kj_sema *s, kj_message *m, const kj_expr *arg)
+{
+    const kj_symbol *sym = kj_scope_find(s->scope, arg->keyword);
+    kj_span name = arg->keyword_span, sign = kj_between(s, name, arg->span, "=");
+    const char *text = s->diag->source->text;
+    bool value = sym && sym->kind == KJ_SYM_VALUE && strcmp(arg->keyword, "condition") != 0;
+    if (!value) {
+        kj_hint(s->diag, m, "leave '%s =' out", arg->keyword);
+        kj_fix(s->diag, m, (kj_span){name.begin, sign.end + (text[sign.end] == ' ')}, "%s", "");
+        return;
+    }
+    kj_write(s->diag, m, (kj_span){name.begin, arg->span.end}, "%s == %s", arg->keyword,
+             kj_operand_text(s, arg->span, "..."));
+    if (text[arg->span.begin - 1] == '(') /* it has its parentheses */
+        kj_fix(s->diag, m, sign, "==");
+}
+
+bool kj_names_condition(kj_sema *s, const kj_expr *call, const char *called)
+{
+    const kj_expr *first = call->u.call.args;
+    if (!first || !first->keyword || !kj_asks_condition(called))
+        return false;
+    kj_message *m = kj_sema_error(s, first->keyword_span, KJ_RULE_KEYWORD,
+                                  "the first argument of '%s' is given by its place", called);
+    kj_hint_equals(s, m, first);
+    return true;
+}
+
 kj_operand kj_arity_error(kj_sema *s, const kj_expr *call, const char *name, const char *sig,
                           int least, int most)
 {

@@ -129,7 +129,7 @@ kj_operand kj_literal_binary(kj_sema *s, kj_op op, kj_operand a, kj_operand b, k
         kj_hint_power(s,
                       kj_sema_error(s, span, KJ_RULE_TYPE_MISMATCH,
                                     "'%s' works on integers, not on floats", kj_ops[op].spelling),
-                      op, a.span, b.span);
+                      op, (kj_operand[]){a, b}, (bool[]){kj_is_float(x.type), kj_is_float(y.type)});
         return kj_no_value(span);
     }
     if (!real && op == KJ_OP_DIV)

@@ -276,7 +276,10 @@ static kj_operand arithmetic(kj_sema *s, kj_op op, kj_operand *v, kj_span span)
     const char *what = kj_arena_printf(s->diag->arena, "'%s'", kj_ops[op].spelling);
     if (kj_no_number(s, &v[0], what) || kj_no_number(s, &v[1], what))
         return kj_no_value(span);
-    bool open = v[0].open || v[1].open;
+    bool open = v[0].open || v[1].open, floats[2];
+    for (int i = 0; i < 2; i++)
+        floats[i] =
+            kj_is_float(v[i].kind == KJ_V_SCALAR ? v[i].u.scalar.e->type : kj_untyped_type(&v[i]));
     if (!kj_unify(s, v, 2, KJ_VOID, span, what))
         return kj_no_value(span);
     kj_texpr *a = v[0].u.scalar.e, *b = v[1].u.scalar.e;
@@ -291,7 +294,7 @@ static kj_operand arithmetic(kj_sema *s, kj_op op, kj_operand *v, kj_span span)
                       kj_sema_error(s, span, KJ_RULE_TYPE_MISMATCH,
                                     "'%s' works on integers, not on %s", kj_ops[op].spelling,
                                     kj_type_name(a->type)),
-                      op, v[0].span, v[1].span);
+                      op, v, floats);
         return kj_no_value(span);
     }
     kj_texpr *fused = real ? contract(s, op, &v[0], &v[1], span) : NULL;
