@@ -18,6 +18,7 @@ static const command commands[] = {
         .more = "FILE is a .knl file, or - for standard input. name=value sets a param of the run "
                 "block:\n"
                 "  n=5000  dt=0.1  fast=true  x=@data.npy  y=@data.npz:y  image=@photo.png\n"
+                "  z=@volume.raw,dtype=f32,shape=64x64x64\n"
                 "\n"
                 "Examples:\n"
                 "  kjit run vecadd.knl n=1000 --time\n"

@@ -355,8 +355,8 @@ static const option table[] = {
      "run this text, not a FILE: a file's, or the statements of a run block; several are its "
      "lines"},
     {"--save", "NAME=FILE", IN_RUNS, set_save,
-     "save an array of the run block at its end (.npy, .csv, .png, ...; floats as a picture: "
-     "x.png,low=0,high=9)"},
+     "save an array of the run block at its end (.npy, .csv, .png, .wav, .raw, ...; floats as a "
+     "picture: x.png,low=0,high=9)"},
     {"--time", NULL, IN_RUN, set_time,
      "report each launch and copy (eight of what comes often, and the rest in one line)"},
     {"--timeout", "TIME", IN_RUNS, set_timeout,

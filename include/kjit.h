@@ -673,6 +673,11 @@ KJIT_API kjit_status kjit_to_host(kjit_array *device, kjit_stream *stream, kjit_
  * .npz: several arrays with names, by libzip where that is installed, else KJIT_IO; a NULL name is arr_0,
  * arr_1 ... by its place; a load takes the name, or of an archive of one array none.
  * .jpg, .jpeg: read only, u8 [h, w] or [h, w, 3], by libturbojpeg where that is installed, else KJIT_IO.
+ * .wav: sound, [frames] or [frames, channels]: PCM of 8, 16, 24 and 32 bits and floats of 32 and 64. Without a dtype they
+ * are f32, integers parts of their largest, from -1 to 1; as an integer type, which must hold them, they are the file's
+ * own integers (u8 of 8 bits, with 128 in the middle). Saved are floats, as 32 bits, and u8, i16 and i32 as PCM.
+ * .raw, .bin, .dat: the elements alone, of numbers or vectors of them, in C order; a load says of which dtype (KJIT_TYPE
+ * without). Saved in C order, the low byte first.
  * A save writes a temporary file beside the target and renames it: a failure leaves nothing
  * half-written. Targets that are no regular files are refused, links are followed. Both come after
  * all work queued before. */
@@ -685,6 +690,15 @@ typedef struct kjit_load_options {
      * KJIT_FORMAT for a cell of a table that it does not hold. Or a record: a .npy file of records, as
      * below, or a table with columns of its fields' names, in any order ("pos.x" of a vector's). */
     kjit_dtype dtype;
+    const char
+        *format; /* "raw", "csv", ...: the file is read as one with that ending; NULL: by its own */
+    /* Of raw bytes, where dtype is what the elements there are of, and nothing is converted: */
+    const int64_t
+        *shape; /* [ndim], one extent may be -1: as large as the file allows. What the file has
+                             beyond that is left. NULL: one axis, of all; a KJIT_FORMAT where bytes are left */
+    int ndim;
+    int big_endian; /* 1: of each number the high byte comes first */
+    int64_t offset; /* bytes before the first element */
 } kjit_load_options;
 KJIT_API kjit_status kjit_array_load_with(kjit_context *ctx, const char *path,
                                           const kjit_load_options *options, kjit_array **out);
@@ -695,7 +709,8 @@ KJIT_API kjit_status kjit_array_load_records(kjit_context *ctx, const char *path
                                              kjit_array **out);
 KJIT_API kjit_status kjit_array_save(kjit_array *a, const char *path);
 typedef struct kjit_save_options {
-    double low, high; /* what becomes black and white in a picture of floats; both 0: 0 and 1 */
+    double low, high;    /* what becomes black and white in a picture of floats; both 0: 0 and 1 */
+    int64_t sample_rate; /* frames a second of sound (.wav); 0: 44100 */
 } kjit_save_options;
 typedef struct kjit_named_array {
     const char *name; /* of a table's column, in an archive; or NULL */
@@ -706,6 +721,9 @@ typedef struct kjit_named_array {
 KJIT_API kjit_status kjit_arrays_save(kjit_context *ctx, const char *path,
                                       const kjit_named_array *arrays, int n,
                                       const kjit_save_options *options);
+
+/* How many frames a second a .wav file has. */
+KJIT_API kjit_status kjit_sample_rate(kjit_context *ctx, const char *path, int64_t *out);
 
 /* The elements as NumPy 2.4 prints them, of an array without axes the number as `print` writes it,
  * after all work queued before; *out is for free(). */
@@ -1236,11 +1254,12 @@ KJIT_API kjit_status kjit_cache_clear(kjit_context *ctx, int *removed);
 /* ---- Run blocks ---- */
 
 typedef struct kjit_run_options {
-    /* "name=value": 5, 2.5, true, @file.npy, @table.csv, @photo.png, @file.npz:name */
+    /* "name=value": 5, 2.5, true, @file.npy, @table.csv, @photo.png, @file.npz:name; as kjit_load_options has them
+     * "@file.raw,dtype=f32,shape=480x640,offset=16,order=big", and format=raw. */
     const char *const *params;
     int nparams;
-    /* "name=file": arrays to save when the block has ended; "name=file.png,low=0,high=100" as
-     * kjit_save_options has them. */
+    /* "name=file": arrays to save when the block has ended; "name=file.png,low=0,high=100" and
+     * "name=file.wav,sample_rate=48000" as kjit_save_options has them. */
     const char *const *saves;
     int nsaves;
     int time;   /* 1: report launches and transfers; a line for all of what comes often */

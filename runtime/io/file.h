@@ -31,8 +31,14 @@ typedef struct kj_load_request {
     kjit_context *ctx;
     const char *path;
     const char *name;       /* of a table's column; NULL: all of them */
+    const char *kind;       /* ends as a path of its kind does: the path itself, or "*.csv" */
     kj_dtype dtype;         /* KJ_VOID: as in the file */
     const kj_aggregate *of; /* what dtype is; NULL: a scalar */
+    /* Of raw bytes. */
+    const int64_t *shape; /* [ndim], one of which may be -1; NULL: one axis */
+    int ndim;
+    bool big_endian;
+    int64_t offset;
 } kj_load_request;
 
 typedef struct kj_save_request {
@@ -40,15 +46,20 @@ typedef struct kj_save_request {
     const char *path;
     const kjit_named_array *arrays; /* [n], in host memory */
     int n;
-    double low, high; /* of floats that become pictures: what is black, and what white */
+    double low, high;    /* of floats that become pictures: what is black, and what white */
+    int64_t sample_rate; /* of sound; 0: the usual one */
 } kj_save_request;
 
 bool kj_ends_with(const char *path, const char *end); /* whatever the case of its letters */
 kjit_status kj_file_kind(kjit_context *ctx, const char *path); /* is it one arrays are saved by? */
 bool kj_file_is_shaded(const char *path); /* floats in it are shades between low and high */
 kjit_status kj_shades_apart(kjit_context *ctx, double low, double high); /* can these be the two? */
-bool kj_file_is_untyped(const char *path); /* its numbers take the type that is wanted */
-bool kj_file_has_names(const char *path);  /* of its arrays one is read by its name */
+bool kj_file_is_sound(const char *path);
+kjit_status kj_wav_rate_fits(kjit_context *ctx, int64_t rate); /* 0 is left out */
+/* Of a file that is read as one of that format, or where that is NULL as its name says: */
+bool kj_file_is_untyped(const char *path, const char *format); /* numbers take the type wanted */
+bool kj_file_is_raw(const char *path, const char *format);     /* they have to be given one */
+bool kj_file_has_names(const char *path, const char *format);  /* one array is read by its name */
 
 /* ---- The kinds ---- */
 
@@ -65,5 +76,10 @@ kjit_status kj_pfm_save(const kj_save_request *q);
 kjit_status kj_jpeg_load(const kj_load_request *q, kjit_array **out);
 kjit_status kj_table_load(const kj_load_request *q, kjit_array **out);
 kjit_status kj_table_save(const kj_save_request *q);
+kjit_status kj_raw_load(const kj_load_request *q, kjit_array **out);
+kjit_status kj_raw_save(const kj_save_request *q);
+kjit_status kj_wav_load(const kj_load_request *q, kjit_array **out);
+kjit_status kj_wav_save(const kj_save_request *q);
+kjit_status kj_wav_rate(kjit_context *ctx, const char *path, int64_t *out);
 
 #endif

@@ -11,6 +11,8 @@ enum {
     CONVERTS = 4, /* its reader makes the type that is wanted */
     SCALES = 8,   /* whole numbers there are parts of their type's largest, which is white */
     PACKED = 16,  /* .gz may follow */
+    RAW = 32,     /* it has nothing but elements: type and shape are to be said */
+    SOUND = 64,   /* of so many samples a second */
 };
 
 typedef struct format {
@@ -34,6 +36,10 @@ static const format formats[] = {
     {".pfm", 0, kj_pfm_load, kj_pfm_save},
     {".jpg", SCALES, kj_jpeg_load, NULL},
     {".jpeg", SCALES, kj_jpeg_load, NULL},
+    {".wav", CONVERTS | SOUND, kj_wav_load, kj_wav_save},
+    {".raw", CONVERTS | RAW, kj_raw_load, kj_raw_save},
+    {".bin", CONVERTS | RAW, kj_raw_load, kj_raw_save},
+    {".dat", CONVERTS | RAW, kj_raw_load, kj_raw_save},
 };
 enum { NFORMATS = sizeof formats / sizeof *formats };
 
@@ -63,22 +69,62 @@ static const format *format_of(const char *path)
     return NULL;
 }
 
+enum { KIND_TEXT = 16 };
+
+/* What ends as a path of that kind does: "*.csv" of "csv", or the path. */
+static const char *kind_of(const char *path, const char *as, char buf[KIND_TEXT])
+{
+    if (!as)
+        return path;
+    int n = kj_snprintf(buf, KIND_TEXT, "*.%s", as);
+    return n > 0 && n < KIND_TEXT ? buf : "";
+}
+
+/* Can a file that is read as one of that kind do this? */
+static bool can(const char *path, const char *as, unsigned what)
+{
+    char buf[KIND_TEXT];
+    const format *f = format_of(kind_of(path, as, buf));
+    return f && f->can & what;
+}
+
 bool kj_file_is_shaded(const char *path)
 {
-    const format *f = format_of(path);
-    return f && f->can & SCALES;
+    return can(path, NULL, SCALES);
 }
 
-bool kj_file_is_untyped(const char *path)
+bool kj_file_is_sound(const char *path)
 {
-    const format *f = format_of(path);
-    return f && f->can & CONVERTS;
+    return can(path, NULL, SOUND);
 }
 
-bool kj_file_has_names(const char *path)
+bool kj_file_is_untyped(const char *path, const char *as)
 {
-    const format *f = format_of(path);
-    return f && f->can & NAMES;
+    return can(path, as, CONVERTS);
+}
+
+bool kj_file_is_raw(const char *path, const char *as)
+{
+    return can(path, as, RAW);
+}
+
+bool kj_file_has_names(const char *path, const char *as)
+{
+    return can(path, as, NAMES);
+}
+
+enum { ENDINGS_TEXT = 8 * NFORMATS };
+
+/* ".npy, .npz, ...", of all or of those that are written. */
+static const char *endings(bool saved, char buf[ENDINGS_TEXT])
+{
+    int n = 0;
+    for (int i = 0; i < NFORMATS; i++) {
+        if (formats[i].save || !saved)
+            n += kj_snprintf(buf + n, ENDINGS_TEXT - (size_t)n, "%s%s", i == 0 ? "" : ", ",
+                             formats[i].ending);
+    }
+    return buf;
 }
 
 /* ---- Reading ---- */
@@ -120,17 +166,35 @@ static kjit_status convert(const kj_load_request *q, bool picture, kjit_array **
     return KJIT_OK;
 }
 
-static kjit_status load(const kj_load_request *q, kjit_array **out)
+/* Is nothing asked for that a file of that kind does not have? */
+static kjit_status check_request(const kj_load_request *q, const format *f)
 {
-    const format *f = format_of(q->path);
-    if (!f)
-        f = &formats[0];
     if (q->name && !(f->can & NAMES))
         return kj_fail(
             q->ctx, KJIT_INVALID,
             "'%s' is read without name=: a file of its kind has one array, which has no name",
             q->path);
-    kjit_status status = f->load(q, out);
+    if ((q->shape || q->offset != 0 || q->big_endian) && !(f->can & RAW))
+        return kj_fail(q->ctx, KJIT_INVALID,
+                       "'%s' is read without shape=, offset= and order=: they are of raw bytes "
+                       "(.raw, .bin, .dat, or format=\"raw\")",
+                       q->path);
+    if (q->offset < 0)
+        return kj_fail(q->ctx, KJIT_INVALID, "%lld is no offset", (long long)q->offset);
+    if (q->shape && (q->ndim < 0 || q->ndim > KJIT_MAX_NDIM))
+        return kj_fail(q->ctx, KJIT_SHAPE, "an array has 0 to %d dimensions, not %d", KJIT_MAX_NDIM,
+                       q->ndim);
+    return KJIT_OK;
+}
+
+static kjit_status load(const kj_load_request *q, kjit_array **out)
+{
+    const format *f = format_of(q->kind);
+    if (!f)
+        f = &formats[0];
+    kjit_status status = check_request(q, f);
+    if (status == KJIT_OK)
+        status = f->load(q, out);
     if (status == KJIT_OK && q->dtype != KJ_VOID && q->dtype != (kj_dtype)(*out)->dtype)
         status = convert(q, f->can & SCALES, out);
     if (status != KJIT_OK) {
@@ -150,7 +214,19 @@ kjit_status kjit_array_load_with(kjit_context *ctx, const char *path,
         return status;
     if (!path)
         return kj_fail(ctx, KJIT_INVALID, "path is NULL");
-    kj_load_request q = {.ctx = ctx, .path = path, .name = o->name, .dtype = KJ_VOID};
+    char buf[KIND_TEXT], list[ENDINGS_TEXT];
+    kj_load_request q = {.ctx = ctx,
+                         .path = path,
+                         .name = o->name,
+                         .kind = kind_of(path, o->format, buf),
+                         .dtype = KJ_VOID,
+                         .shape = o->shape,
+                         .ndim = o->ndim,
+                         .big_endian = o->big_endian,
+                         .offset = o->offset};
+    if (o->format && !format_of(q.kind))
+        return kj_fail(ctx, KJIT_INVALID, "there is no format '%s': files are read as %s",
+                       o->format, endings(false, list));
     if (o->as_dtype) {
         if (!kj_dtype_name(ctx, o->dtype))
             return kj_fail(ctx, KJIT_TYPE, "%d is no dtype", (int)o->dtype);
@@ -179,6 +255,19 @@ kjit_status kjit_array_load_records(kjit_context *ctx, const char *path, kjit_dt
                                 out);
 }
 
+kjit_status kjit_sample_rate(kjit_context *ctx, const char *path, int64_t *out)
+{
+    kjit_status status = kj_enter_context(ctx);
+    if (status != KJIT_OK)
+        return status;
+    if (!path || !out)
+        return kj_fail(ctx, KJIT_INVALID, "%s is NULL", path ? "out" : "path");
+    *out = 0;
+    if (!kj_file_is_sound(path))
+        return kj_fail(ctx, KJIT_INVALID, "'%s' is no sound (.wav)", path);
+    return kj_wav_rate(ctx, path, out);
+}
+
 /* ---- Writing ---- */
 
 kjit_status kj_file_kind(kjit_context *ctx, const char *path)
@@ -186,17 +275,13 @@ kjit_status kj_file_kind(kjit_context *ctx, const char *path)
     const format *f = format_of(path);
     if (f && f->save)
         return KJIT_OK;
-    char endings[8 * NFORMATS];
-    int n = 0;
-    for (int i = 0; i < NFORMATS; i++) {
-        if (formats[i].save)
-            n += kj_snprintf(endings + n, sizeof endings - (size_t)n, "%s%s", i == 0 ? "" : ", ",
-                             formats[i].ending);
-    }
-    return kj_fail(ctx, KJIT_INVALID, "cannot save '%s': arrays are saved as %s", path, endings);
+    char list[ENDINGS_TEXT];
+    return kj_fail(ctx, KJIT_INVALID, "cannot save '%s': arrays are saved as %s", path,
+                   endings(true, list));
 }
 
-static kjit_status check(kjit_context *ctx, const char *path, const kjit_named_array *arrays, int n)
+static kjit_status check(kjit_context *ctx, const char *path, const kjit_named_array *arrays, int n,
+                         int64_t sample_rate)
 {
     if (!path)
         return kj_fail(ctx, KJIT_INVALID, "path is NULL");
@@ -208,19 +293,24 @@ static kjit_status check(kjit_context *ctx, const char *path, const kjit_named_a
     }
     if (status == KJIT_OK && n > 1 && !(format_of(path)->can & MANY))
         status = kj_fail(ctx, KJIT_INVALID, "'%s' can have one array, not %d", path, n);
-    return status;
+    if (status == KJIT_OK && sample_rate != 0 && !kj_file_is_sound(path))
+        status =
+            kj_fail(ctx, KJIT_INVALID, "sample_rate is of sound (.wav), and '%s' is none", path);
+    return status == KJIT_OK ? kj_wav_rate_fits(ctx, sample_rate) : status;
 }
 
 static kjit_status save(kjit_context *ctx, const char *path, const kjit_named_array *arrays, int n,
                         const kjit_save_options *options)
 {
-    kjit_status status = check(ctx, path, arrays, n);
+    int64_t sample_rate = options ? options->sample_rate : 0;
+    kjit_status status = check(ctx, path, arrays, n, sample_rate);
     if (status != KJIT_OK)
         return status;
     kjit_named_array *here = calloc((size_t)n + 1, sizeof *here);
     if (!here)
         return kj_no_memory(ctx);
-    kj_save_request q = {.ctx = ctx, .path = path, .arrays = here, .high = 1};
+    kj_save_request q = {
+        .ctx = ctx, .path = path, .arrays = here, .high = 1, .sample_rate = sample_rate};
     if (options && (options->low != 0 || options->high != 0)) {
         q.low = options->low;
         q.high = options->high;

@@ -216,7 +216,8 @@ static kjit_status read_header(kjit_context *ctx, const char *path, int fd, head
         return kj_ends_with(path, ".npy")
                    ? kj_npy_bad(&r, "it does not begin as one")
                    : kj_fail(ctx, KJIT_FORMAT,
-                             "'%s' is no .npy file, and no other file of arrays has its ending",
+                             "'%s' is no .npy file, and no other file of arrays has its ending; as "
+                             "raw bytes it is read by format=\"raw\"",
                              path);
     int major = start[6];
     if (major < 1 || major > 3)
@@ -407,12 +408,12 @@ static kjit_status pack(packer *p, int axis, const char *at)
     return status;
 }
 
-static kjit_status write_elements(kjit_context *ctx, kj_out_file *file, const kjit_array *a)
+kjit_status kj_npy_write_packed(kjit_context *ctx, kj_out_file *file, const kjit_array *a)
 {
     size_t elem = kj_array_elem(a);
     if (a->size == 0)
         return KJIT_OK;
-    if ((a->layout == KJ_LAYOUT_C || is_fortran(a)) && !kj_is_record(a->of))
+    if (a->layout == KJ_LAYOUT_C && !kj_is_record(a->of))
         return kj_file_write(ctx, file, a->data, (size_t)a->size * elem);
     packer p = {.ctx = ctx, .file = file, .a = a, .elem = elem, .piece = malloc(PACK)};
     if (!p.piece)
@@ -422,6 +423,12 @@ static kjit_status write_elements(kjit_context *ctx, kj_out_file *file, const kj
         status = kj_file_write(ctx, file, p.piece, p.used);
     free(p.piece);
     return status;
+}
+
+static kjit_status write_elements(kjit_context *ctx, kj_out_file *file, const kjit_array *a)
+{
+    return is_fortran(a) ? kj_file_write(ctx, file, a->data, (size_t)a->size * kj_array_elem(a))
+                         : kj_npy_write_packed(ctx, file, a);
 }
 
 kjit_status kj_npy_write(kjit_context *ctx, kj_out_file *file, const kjit_array *a)

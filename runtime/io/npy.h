@@ -7,6 +7,8 @@
 /* All of a file that is open there, its name only for messages; and all of an array into one. */
 kjit_status kj_npy_read(const kj_load_request *q, int fd, kjit_array **out);
 kjit_status kj_npy_write(kjit_context *ctx, kj_out_file *file, const kjit_array *a);
+/* Its elements alone, in C order. */
+kjit_status kj_npy_write_packed(kjit_context *ctx, kj_out_file *file, const kjit_array *a);
 
 /* The text of a header, being read. */
 typedef struct kj_npy_reader {

@@ -345,7 +345,7 @@ kjit_status kj_table_load(const kj_load_request *q, kjit_array **out)
 {
     table t = {.q = q};
     kjit_status status = kj_file_get(q->ctx, q->path, &t.text, &t.size);
-    bool packed = kj_ends_with(q->path, ".gz");
+    bool packed = kj_ends_with(q->kind, ".gz");
     if (status == KJIT_OK && kj_is_gzip(t.text, t.size))
         status = kj_gunzip(q->ctx, q->path, &t.text, &t.size);
     else if (status == KJIT_OK && packed)
@@ -353,9 +353,9 @@ kjit_status kj_table_load(const kj_load_request *q, kjit_array **out)
                          "cannot read '%s': it is not compressed by gzip, as its name says; plain "
                          "text has a name without .gz",
                          q->path);
-    if (kj_ends_with(q->path, packed ? ".tsv.gz" : ".tsv"))
+    if (kj_ends_with(q->kind, packed ? ".tsv.gz" : ".tsv"))
         t.separator = '\t';
-    if (kj_ends_with(q->path, packed ? ".txt.gz" : ".txt"))
+    if (kj_ends_with(q->kind, packed ? ".txt.gz" : ".txt"))
         t.separator = ' ';
     if (status == KJIT_OK)
         status = read_first(&t);

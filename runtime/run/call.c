@@ -22,6 +22,7 @@ static kj_run_builtin *const functions[KJ_NRUN] = {
     [KJ_RUN_RANDOM_RANDINT] = kj_run_random_randint,
     [KJ_RUN_LOAD] = kj_run_load_file,
     [KJ_RUN_SAVE] = kj_run_save_file,
+    [KJ_RUN_SAMPLE_RATE] = kj_run_sample_rate,
     [KJ_RUN_TO_DEVICE] = kj_run_to_device,
     [KJ_RUN_DEVICE_ARRAY] = kj_run_array_in,
     [KJ_RUN_DEVICE_ARRAY_LIKE] = kj_run_array_in,

@@ -64,10 +64,11 @@ static bool unknown_name(kj_run *r, const char *option, size_t len, bool params_
     return false;
 }
 
-/* Where an array goes: "file", or of pictures "file,low=0,high=100". */
+/* Where an array goes: "file", of pictures "file,low=0,high=100", of sound "file,sample_rate=48000". */
 typedef struct target {
     char *path; /* to be freed */
     kjit_save_options how;
+    bool shades, rate; /* is one of low and high given; is a rate */
 } target;
 
 /* Takes ",name=number" from the end of a text. */
@@ -90,9 +91,17 @@ static bool take_target(kj_run *r, const char *text, target *out)
     *out = (target){.path = strdup(text), .how.high = 1};
     if (!out->path)
         return kj_run_no_memory(r, kj_run_nowhere);
-    while (take_number(out->path, "low", &out->how.low) ||
-           take_number(out->path, "high", &out->how.high))
-        continue;
+    double rate = 0;
+    for (bool more = true; more;) {
+        bool shade = take_number(out->path, "low", &out->how.low) ||
+                     take_number(out->path, "high", &out->how.high);
+        bool rated = !shade && take_number(out->path, "sample_rate", &rate);
+        out->shades |= shade;
+        out->rate |= rated;
+        more = shade || rated;
+    }
+    bool counts = rate >= 1 && rate <= UINT32_MAX && rate == floor(rate);
+    out->how.sample_rate = !out->rate ? 0 : counts ? (int64_t)rate : -1;
     return true;
 }
 
@@ -114,22 +123,35 @@ static bool is_apart(kj_run *r, const char *path, int nth)
     return apart;
 }
 
+/* What stands behind the file's name fits its kind. */
+static bool check_how(kj_run *r, const char *text, const target *t)
+{
+    const char *rest = strrchr(t->path, ','), *path = t->path;
+    bool known = kj_file_kind(r->ctx, path) == KJIT_OK;
+    if (t->shades && known && !kj_file_is_shaded(path))
+        return kj_run_fail(r, KJIT_INVALID, kj_run_nowhere,
+                           "'%s': low and high are of pictures of shades, and '%s' is none", text,
+                           path);
+    if (t->rate && known && !kj_file_is_sound(path))
+        return kj_run_fail(r, KJIT_INVALID, kj_run_nowhere,
+                           "'%s': sample_rate is of sound (.wav), and '%s' is none", text, path);
+    if (t->how.sample_rate < 0)
+        return kj_run_fail(r, KJIT_INVALID, kj_run_nowhere,
+                           "'%s': a sample_rate is a whole number, of at least 1", text);
+    return known || !rest || !strchr(rest, '=') ||
+           kj_run_fail(r, KJIT_INVALID, kj_run_nowhere,
+                       "'%s': behind the file's name stand low=NUMBER and high=NUMBER, or "
+                       "sample_rate=NUMBER, not '%s'",
+                       text, rest + 1);
+}
+
 /* What can be known before the run, which may take hours. */
 static bool check_target(kj_run *r, const char *text, int nth)
 {
     target t;
     if (!take_target(r, text, &t))
         return false;
-    const char *rest = strrchr(t.path, ',');
-    bool shades = strlen(t.path) < strlen(text);
-    if (shades && !kj_file_is_shaded(t.path) && kj_file_kind(r->ctx, t.path) == KJIT_OK)
-        kj_run_fail(r, KJIT_INVALID, kj_run_nowhere,
-                    "'%s': low and high are of pictures of shades, and '%s' is none", text, t.path);
-    else if (rest && strchr(rest, '=') && kj_file_kind(r->ctx, t.path) != KJIT_OK)
-        kj_run_fail(r, KJIT_INVALID, kj_run_nowhere,
-                    "'%s': behind the file's name stand low=NUMBER and high=NUMBER, not '%s'", text,
-                    rest + 1);
-    bool ok = r->status == KJIT_OK &&
+    bool ok = check_how(r, text, &t) &&
               kj_run_check(r, kj_file_kind(r->ctx, t.path), kj_run_nowhere) &&
               kj_run_check(r, kj_file_target(r->ctx, t.path), kj_run_nowhere) &&
               is_apart(r, t.path, nth) &&
@@ -309,77 +331,84 @@ static bool kind_of_type(const kj_run *r, const kj_type_ref *type, kj_rkind *out
     return true;
 }
 
-/* "file" or "file:name": the path, for free(), and where the name of the one array begins, if that is no part of the
- * path. */
-static char *path_and_name(const char *text, const char **name)
+/* What its elements become. A file of records is read as the type that the param is declared with, and numbers that have
+ * none of their own. */
+static bool find_dtype(kj_run *r, const kj_type_ref *type, kj_rsource *f)
 {
-    char *path = strdup(text);
-    *name = NULL;
-    if (!path || access(path, F_OK) == 0)
-        return path;
-    for (char *colon = strchr(path, ':'); colon; colon = strchr(colon + 1, ':')) {
-        *colon = '\0';
-        if (kj_file_has_names(path) && access(path, F_OK) == 0) {
-            *name = colon + 1;
-            return path;
-        }
-        *colon = ':';
-    }
-    return path;
+    const char *name = f->dtype ? f->dtype : type ? type->name : NULL;
+    const kj_aggregate *of = name ? kj_record_named(r->program, r->file, name) : NULL;
+    kj_dtype scalar = name && !of ? (kj_dtype)kj_run_type(r, name) : KJ_VOID;
+    if (f->dtype && !of && scalar == KJ_VOID)
+        return kj_run_fail(r, KJIT_INVALID, kj_run_nowhere, "there is no type '%s'", f->dtype);
+    f->how.as_dtype =
+        f->dtype || of || (scalar != KJ_VOID && kj_file_is_untyped(f->path, f->how.format));
+    f->how.dtype = (kjit_dtype)(of ? of->type : scalar);
+    return true;
 }
 
-/* A file of records is read as the type that the param is declared with, and a table, whose numbers have none. */
-static bool load_file(kj_run *r, const kj_type_ref *type, const char *path, const char *name,
-                      kj_rvalue *out)
+static bool load_file(kj_run *r, const kj_type_ref *type, kj_rsource *f, kj_rvalue *out)
 {
     kjit_array *a = NULL;
-    const kj_aggregate *of =
-        type && type->name ? kj_record_named(r->program, r->file, type->name) : NULL;
-    kj_dtype scalar = type && type->name && !of ? (kj_dtype)kj_run_type(r, type->name) : KJ_VOID;
-    bool typed = of || (scalar != KJ_VOID && kj_file_is_untyped(path));
-    kjit_load_options how = {
-        .name = name, .as_dtype = typed, .dtype = (kjit_dtype)(of ? of->type : scalar)};
-    return kj_run_check(r, kjit_array_load_with(r->ctx, path, &how, &a), kj_run_nowhere) &&
+    return find_dtype(r, type, f) &&
+           kj_run_check(r, kjit_array_load_with(r->ctx, f->path, &f->how, &a), kj_run_nowhere) &&
            kj_run_array(r, kj_run_nowhere, a, out);
 }
 
-/* Nothing is converted that nobody asked to be: the program may have its reasons. */
-static bool check_file(kj_run *r, const kj_stmt *s, const char *path, const char *member,
-                       kj_rvalue v)
+/* Of another type than the param's: how to get one that fits. */
+static bool hint_fitting(kj_run *r, const kj_stmt *s, const kj_rsource *f, bool converts)
 {
-    const char *name = s->u.let.names->name;
+    const char *name = s->u.let.names->name, *member = f->how.name, *type = s->u.let.type->name;
+    bool raw = kj_file_is_raw(f->path, f->how.format);
+    if (raw && !converts && !f->how.shape && s->u.let.type->ndim > 1)
+        return kj_run_hint(r, "the extents stand behind the file's name, as in shape=480x640");
+    if (converts && !raw && !f->how.as_dtype && !f->how.format)
+        return kj_run_hint(r, "kjit -e 'save(\"new.npy\", load(\"%s\", %s%s%s%s))' makes one of %s",
+                           f->path, type, member ? ", name=\"" : "", member ? member : "",
+                           member ? "\"" : "", type);
+    return !converts && !member && s->u.let.type->ndim == 1 &&
+           kj_file_has_names(f->path, f->how.format) &&
+           kj_run_hint(r, "%s=@%s:NAME takes the column of that name", name, f->path);
+}
+
+/* Nothing is converted that nobody asked to be: the program may have its reasons. */
+static bool check_file(kj_run *r, const kj_stmt *s, const kj_rsource *f, kj_rvalue v)
+{
     kj_mismatch m;
+    const char *member = f->how.name;
     if (!s->u.let.type || kj_run_is_of(r, s->u.let.type, v, &m))
         return true;
     if (!m.wanted.failed && !m.got.failed) {
-        const char *colon = member ? ":" : "";
-        member = member ? member : "";
-        kj_run_fail(r, KJIT_INVALID, kj_run_nowhere, "param '%s' takes %s; '%s%s%s' has %s", name,
-                    m.wanted.data, path, colon, member, m.got.data);
-        if (m.converts)
-            kj_run_hint(r, "kjit -e 'save(\"new.npy\", load(\"%s\", %s%s%s%s))' makes one of %s",
-                        path, s->u.let.type->name, *colon ? ", name=\"" : "", member,
-                        *colon ? "\"" : "", s->u.let.type->name);
-        else if (!*colon && s->u.let.type->ndim == 1 && kj_file_has_names(path))
-            kj_run_hint(r, "%s=@%s:NAME takes the column of that name", name, path);
+        kj_run_fail(r, KJIT_INVALID, kj_run_nowhere, "param '%s' takes %s; '%s%s%s' has %s",
+                    s->u.let.names->name, m.wanted.data, f->path, member ? ":" : "",
+                    member ? member : "", m.got.data);
+        hint_fitting(r, s, f, m.converts);
     }
     return kj_run_end_mismatch(r, kj_run_nowhere, &m);
 }
 
+/* What the file's array is to be taken by. */
+static void hint_unread(kj_run *r, const char *name, const kj_rsource *f)
+{
+    if (r->status == KJIT_TYPE && !f->how.as_dtype && kj_file_is_raw(f->path, f->how.format))
+        kj_run_hint(r, "%s=@%s%s%s,dtype=f32 takes them as f32", name, f->path,
+                    f->how.format ? ",format=" : "", f->how.format ? f->how.format : "");
+    if (r->status == KJIT_INVALID && !f->how.name && kj_file_has_names(f->path, f->how.format))
+        kj_run_hint(r, "%s=@%s:NAME takes the one of that name", name, f->path);
+}
+
 static bool load_override(kj_run *r, const kj_stmt *s, const char *text, kj_rvalue *out)
 {
-    const char *name;
-    char *path = path_and_name(text, &name);
-    if (!path)
-        return kj_run_no_memory(r, kj_run_nowhere);
-    bool ok = load_file(r, s->u.let.type, path, name, out);
-    if (!ok && !name && r->status == KJIT_INVALID && kj_file_has_names(path))
-        kj_run_hint(r, "%s=@%s:NAME takes the one of that name", s->u.let.names->name, path);
-    if (ok && !check_file(r, s, path, name, *out)) {
+    kj_rsource f;
+    bool ok = kj_run_source(r, text, &f);
+    if (ok && !load_file(r, s->u.let.type, &f, out)) {
+        hint_unread(r, s->u.let.names->name, &f);
+        ok = false;
+    }
+    if (ok && !check_file(r, s, &f, *out)) {
         kj_run_drop(out);
         ok = false;
     }
-    free(path);
+    free(f.path);
     return ok;
 }
 

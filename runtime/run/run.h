@@ -121,6 +121,14 @@ kj_rvalue kj_run_parse_number(const char *text, size_t len);
 bool kj_run_check_options(kj_run *r);
 /* Declares a param: its default, or what the options give. */
 bool kj_run_param(kj_run *r, const kj_stmt *s);
+/* "data.npy", "data.npz:y", "data.raw,dtype=f32,shape=480x640": where an array comes from (param_file.c). */
+typedef struct kj_rsource {
+    char *path;        /* for free(); what else is said stands behind its end */
+    const char *dtype; /* or NULL */
+    kjit_load_options how;
+    int64_t shape[KJIT_MAX_NDIM];
+} kj_rsource;
+bool kj_run_source(kj_run *r, const char *text, kj_rsource *out);
 /* --save, at the end of the block. */
 bool kj_run_save_all(kj_run *r);
 
@@ -171,8 +179,9 @@ bool kj_run_items_array(kj_run *r, kj_span at, kj_rvalue items, kjit_dtype dtype
 /* random.c */
 kj_run_builtin kj_run_random_uniform, kj_run_random_normal, kj_run_random_randint;
 /* transfer.c */
-kj_run_builtin kj_run_view, kj_run_load_file, kj_run_save_file, kj_run_to_device, kj_run_array_in,
-    kj_run_copy, kj_run_swap, kj_run_direction, kj_run_copy_to_host, kj_run_copy_to_device;
+kj_run_builtin kj_run_view, kj_run_load_file, kj_run_save_file, kj_run_sample_rate,
+    kj_run_to_device, kj_run_array_in, kj_run_copy, kj_run_swap, kj_run_direction,
+    kj_run_copy_to_host, kj_run_copy_to_device;
 /* shape.c */
 kj_run_builtin kj_run_reshape, kj_run_ravel, kj_run_split, kj_run_is_contiguous;
 /* smart.c */

@@ -3,6 +3,7 @@
 #include "run/run.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static kjit_array *array_of(kj_rvalue v)
 {
@@ -38,26 +39,72 @@ static bool may_use_files(kj_run *r, const kj_rcall *c)
                        "by name=@file, and --save");
 }
 
+/* Positions of load's parameters. */
+enum { LOAD_DTYPE = 1, LOAD_NAME, LOAD_SHAPE, LOAD_OFFSET, LOAD_ORDER, LOAD_FORMAT };
+
+/* The order of bytes. */
+static bool take_order(kj_run *r, const kj_rcall *c, kjit_load_options *how)
+{
+    const char *text = "little";
+    if (c->given[LOAD_ORDER] && !kj_run_arg_text(r, c, LOAD_ORDER, &text))
+        return false;
+    how->big_endian = strcmp(text, "big") == 0;
+    return how->big_endian || strcmp(text, "little") == 0 ||
+           kj_run_fail(r, KJIT_TYPE, c->spans[LOAD_ORDER],
+                       "the order of bytes is \"little\" or \"big\"");
+}
+
+static bool take_how(kj_run *r, const kj_rcall *c, kjit_load_options *how,
+                     int64_t shape[KJIT_MAX_NDIM])
+{
+    if (c->given[LOAD_SHAPE])
+        how->shape = shape;
+    how->as_dtype = c->given[LOAD_DTYPE];
+    return kj_run_arg_dtype(r, c, LOAD_DTYPE, &how->dtype) &&
+           (!c->given[LOAD_NAME] || kj_run_arg_text(r, c, LOAD_NAME, &how->name)) &&
+           (!c->given[LOAD_SHAPE] || kj_run_arg_open_shape(r, c, LOAD_SHAPE, &how->ndim, shape)) &&
+           (!c->given[LOAD_OFFSET] || kj_run_arg_int(r, c, LOAD_OFFSET, &how->offset)) &&
+           take_order(r, c, how) &&
+           (!c->given[LOAD_FORMAT] || kj_run_arg_text(r, c, LOAD_FORMAT, &how->format));
+}
+
+/* Behind a failed load: what says how the file is to be read. */
+static bool hint_load(kj_run *r, kjit_status status, const char *path, const kjit_load_options *how)
+{
+    const char *format = how->format;
+    if (status == KJIT_TYPE && !how->as_dtype && kj_file_is_raw(path, format))
+        return kj_run_hint(r, "load(\"%s\", f32%s%s%s) takes them as f32", path,
+                           format ? ", format=\"" : "", format ? format : "", format ? "\"" : "");
+    return status == KJIT_INVALID && !how->name && kj_file_has_names(path, format) &&
+           kj_run_hint(r, "load(\"%s\", name=\"...\") takes the one of that name", path);
+}
+
 bool kj_run_load_file(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     const char *path;
     kjit_array *a = NULL;
-    kjit_load_options how = {.as_dtype = c->given[1]};
-    if (!may_use_files(r, c) || !kj_run_arg_text(r, c, 0, &path) ||
-        !kj_run_arg_dtype(r, c, 1, &how.dtype) ||
-        (c->given[2] && !kj_run_arg_text(r, c, 2, &how.name)))
+    kjit_load_options how = {.as_dtype = 0};
+    int64_t shape[KJIT_MAX_NDIM];
+    if (!may_use_files(r, c) || !kj_run_arg_text(r, c, 0, &path) || !take_how(r, c, &how, shape))
         return false;
     kjit_status status = kjit_array_load_with(r->ctx, path, &how, &a);
-    if (status == KJIT_OK)
-        return kj_run_array(r, c->span, a, out);
-    kj_run_check(r, status, c->span);
-    return status == KJIT_INVALID && !how.name && kj_file_has_names(path)
-               ? kj_run_hint(r, "load(\"%s\", name=\"...\") takes the one of that name", path)
-               : false;
+    return status == KJIT_OK ? kj_run_array(r, c->span, a, out)
+                             : kj_run_check(r, status, c->span) || hint_load(r, status, path, &how);
+}
+
+bool kj_run_sample_rate(kj_run *r, kj_rcall *c, kj_rvalue *out)
+{
+    const char *path;
+    int64_t rate;
+    if (!may_use_files(r, c) || !kj_run_arg_text(r, c, 0, &path) ||
+        !kj_run_check(r, kjit_sample_rate(r->ctx, path, &rate), c->span))
+        return false;
+    *out = kj_run_int(rate);
+    return true;
 }
 
 /* Positions of save's parameters behind those that take the arrays. */
-enum { SAVE_LOW = 3, SAVE_HIGH = 4 };
+enum { SAVE_LOW = 3, SAVE_HIGH, SAVE_RATE };
 
 /* What save was given to write, by name or without. */
 static bool arrays_to_save(kj_run *r, const kj_rcall *c, kjit_named_array *arrays)
@@ -75,6 +122,15 @@ static bool arrays_to_save(kj_run *r, const kj_rcall *c, kjit_named_array *array
     return kj_run_hint(r, "save%s", kj_run_builtins[c->id].signature);
 }
 
+static bool take_rate(kj_run *r, const kj_rcall *c, int64_t *out)
+{
+    if (!c->given[SAVE_RATE])
+        return true;
+    return kj_run_arg_int(r, c, SAVE_RATE, out) &&
+           (*out > 0 || kj_run_fail(r, KJIT_INVALID, c->spans[SAVE_RATE], "%lld is no sample_rate",
+                                    (long long)*out));
+}
+
 bool kj_run_save_file(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     const char *path;
@@ -82,7 +138,8 @@ bool kj_run_save_file(kj_run *r, kj_rcall *c, kj_rvalue *out)
     *out = kj_run_none();
     if (!may_use_files(r, c) || !kj_run_arg_text(r, c, 0, &path) ||
         (c->given[SAVE_LOW] && !kj_run_arg_float(r, c, SAVE_LOW, &how.low)) ||
-        (c->given[SAVE_HIGH] && !kj_run_arg_float(r, c, SAVE_HIGH, &how.high)))
+        (c->given[SAVE_HIGH] && !kj_run_arg_float(r, c, SAVE_HIGH, &how.high)) ||
+        !take_rate(r, c, &how.sample_rate))
         return false;
     kjit_named_array *arrays = calloc((size_t)c->nrest + 1, sizeof *arrays);
     if (!arrays)

@@ -297,6 +297,7 @@ static void files(void **state)
     (void)state;
     kjit_dtype p = kjit_array_dtype(own.records);
     char path[200];
+    int64_t rate;
     snprintf(path, sizeof path, "%s", path_of("empty.npy"));
     write_file(path, "", 0);
     NONE(kjit_array_load, (NULL, path, &no_array));
@@ -314,13 +315,18 @@ static void files(void **state)
     NONE(kjit_array_load_with, (NULL, path, NULL, &no_array));
     BAD(kjit_array_load_with, (own.ctx, NULL, NULL, &no_array), KJIT_INVALID, "path is NULL");
     BAD(kjit_array_load_with, (own.ctx, path, NULL, NULL), KJIT_INVALID, "out is NULL");
+    NONE(kjit_sample_rate, (NULL, path, &rate));
+    BAD(kjit_sample_rate, (own.ctx, NULL, &rate), KJIT_INVALID, "path is NULL");
+    BAD(kjit_sample_rate, (own.ctx, path, NULL), KJIT_INVALID, "out is NULL");
+    BAD(kjit_sample_rate, (own.ctx, path, &rate), KJIT_INVALID, "no sound");
+    BAD(kjit_sample_rate, (own.ctx, "/nowhere/x.wav", &rate), KJIT_IO, "/nowhere/x.wav");
     NONE(kjit_arrays_save, (NULL, path, &(kjit_named_array){.array = own.x}, 1, NULL));
     BAD(kjit_arrays_save, (own.ctx, NULL, &(kjit_named_array){.array = own.x}, 1, NULL),
         KJIT_INVALID, "path is NULL");
     BAD(kjit_arrays_save, (own.ctx, path, NULL, 1, NULL), KJIT_INVALID, "no arrays");
     NONE(kjit_array_save, (NULL, path));
     BAD(kjit_array_save, (own.x, NULL), KJIT_INVALID, "path is NULL");
-    BAD(kjit_array_save, (own.x, "x.dat"), KJIT_INVALID, "x.dat");
+    BAD(kjit_array_save, (own.x, "x.doc"), KJIT_INVALID, "x.doc");
     BAD(kjit_array_save, (own.x, "/nowhere/x.npy"), KJIT_IO, "/nowhere/x.npy");
     BAD(kjit_array_save, (own.records, "/tmp/x.png"), KJIT_TYPE, "P");
     NONE(kjit_array_format, (NULL, &no_text));
@@ -399,6 +405,7 @@ static void child(void)
     FORKED(kjit_to_host, (own.device, NULL, &no_array));
     FORKED(kjit_array_load, (own.ctx, "x.npy", &no_array));
     FORKED(kjit_array_load_with, (own.ctx, "x.npy", NULL, &no_array));
+    FORKED(kjit_sample_rate, (own.ctx, "x.wav", &(int64_t){0}));
     FORKED(kjit_arrays_save,
            (own.ctx, "/tmp/kjit-forked.npy", &(kjit_named_array){.array = own.x}, 1, NULL));
     FORKED(kjit_array_load_records, (own.ctx, "x.npy", KJIT_FIRST_RECORD, &no_array));

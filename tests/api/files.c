@@ -246,7 +246,7 @@ static void test_write_errors(void **state)
     kjit_array *a = wrap(data, KJIT_F32, 1, SHAPE(4)), *b;
     int before = (path_of(""), count_files());
     FAILS(kjit_array_save(a, path_of("no/such/x.npy")), KJIT_IO, "No such file");
-    FAILS(kjit_array_save(a, path_of("x.dat")), KJIT_INVALID, ".npy, .npz, .csv");
+    FAILS(kjit_array_save(a, path_of("x.doc")), KJIT_INVALID, ".npy, .npz, .csv");
     FAILS(kjit_array_save(a, "/dev/full.npy/x.npy"), KJIT_IO, "cannot write");
     assert_int_equal(mkdir(path_of("dir.npy"), 0700), 0);
     FAILS(kjit_array_save(a, path_of("dir.npy")), KJIT_IO, "not a regular file");

@@ -145,6 +145,7 @@ static void with_contexts(kjit_context *dead)
           (dead, &out, KJIT_F32, 0, NULL, NULL, KJIT_HOST, NULL, NULL, &no_array));
     FREED(kjit_array_load, (dead, "t.npy", &no_array));
     FREED(kjit_array_load_with, (dead, "t.npy", NULL, &no_array));
+    FREED(kjit_sample_rate, (dead, "t.wav", &(int64_t){0}));
     FREED(kjit_arrays_save, (dead, "t.npy", &(kjit_named_array){.name = "t"}, 1, NULL));
     FREED(kjit_array_load_records, (dead, "t.npy", KJIT_FIRST_RECORD, &no_array));
     FREED(kjit_stream_create, (dead, &no_stream));

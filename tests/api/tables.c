@@ -165,8 +165,8 @@ static void test_hostile(void **state)
 {
     (void)state;
     enum { MOST = 1 << 12, TIMES = 2000 };
-    static const char *const names[] = {"h.npy", "h.csv", "h.tsv.gz", "h.txt", "h.png",
-                                        "h.pgm", "h.ppm", "h.pfm",    "h.npz"};
+    static const char *const names[] = {"h.npy", "h.csv", "h.tsv.gz", "h.txt", "h.png", "h.pgm",
+                                        "h.ppm", "h.pfm", "h.npz",    "h.wav", "h.raw"};
     static char bytes[MOST], changed[MOST];
     static const char others[] = "\0\1 \n\r\t,;\"#-+.eE019PpfF\x7f\xff";
     float real[2 * 3 * 3];

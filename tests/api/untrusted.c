@@ -288,6 +288,9 @@ static void test_files(void **state)
     kjit_module *saves = module("run { let a = zeros(3); save(\"b.npy\", a) }");
     FAILS(kjit_run(saves, NULL), KJIT_LIMIT, "use no files");
     kjit_module_free(saves);
+    kjit_module *asks = module("run { print(sample_rate(\"b.wav\")) }");
+    FAILS(kjit_run(asks, NULL), KJIT_LIMIT, "use no files");
+    kjit_module_free(asks);
     kjit_array_free(x);
 }
 

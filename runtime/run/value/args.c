@@ -99,7 +99,7 @@ bool kj_run_arg_stream(kj_run *r, const kj_rcall *c, int i, kjit_stream **out)
     return true;
 }
 
-static bool extent(kj_run *r, kj_span at, kj_rvalue v, int64_t *out)
+static bool extent(kj_run *r, kj_span at, kj_rvalue v, int64_t least, int64_t *out)
 {
     if (v.kind != KJ_R_INT) {
         kj_run_fail(r, KJIT_TYPE, at, "a shape is an int or a tuple of ints: %s is none",
@@ -110,18 +110,19 @@ static bool extent(kj_run *r, kj_span at, kj_rvalue v, int64_t *out)
             return kj_run_hint(r, "the shape of an array is a.shape: full(a.shape, 5)");
         return v.kind == KJ_R_FLOAT ? kj_run_hint_int(r, at) : false;
     }
-    if (v.dtype == KJIT_U64 || v.u.i < 0)
+    if (v.dtype == KJIT_U64 || v.u.i < least)
         return kj_run_fail(r, KJIT_SHAPE, at, "%s is no extent", kj_run_short(v).text);
     *out = v.u.i;
     return true;
 }
 
-bool kj_run_arg_shape(kj_run *r, const kj_rcall *c, int i, int *ndim, int64_t shape[KJIT_MAX_NDIM])
+static bool extents(kj_run *r, const kj_rcall *c, int i, int64_t least, int *ndim,
+                    int64_t shape[KJIT_MAX_NDIM])
 {
     kj_rvalue v = c->args[i];
     if (v.kind != KJ_R_TUPLE && v.kind != KJ_R_LIST) {
         *ndim = 1;
-        return extent(r, c->spans[i], v, shape);
+        return extent(r, c->spans[i], v, least, shape);
     }
     const kj_robject *o = v.u.object;
     if (o->u.seq.n < 1 || o->u.seq.n > KJIT_MAX_NDIM)
@@ -129,8 +130,19 @@ bool kj_run_arg_shape(kj_run *r, const kj_rcall *c, int i, int *ndim, int64_t sh
                            KJIT_MAX_NDIM, (long long)o->u.seq.n);
     *ndim = (int)o->u.seq.n;
     for (int k = 0; k < *ndim; k++) {
-        if (!extent(r, c->spans[i], o->u.seq.items[k], &shape[k]))
+        if (!extent(r, c->spans[i], o->u.seq.items[k], least, &shape[k]))
             return false;
     }
     return true;
+}
+
+bool kj_run_arg_shape(kj_run *r, const kj_rcall *c, int i, int *ndim, int64_t shape[KJIT_MAX_NDIM])
+{
+    return extents(r, c, i, 0, ndim, shape);
+}
+
+bool kj_run_arg_open_shape(kj_run *r, const kj_rcall *c, int i, int *ndim,
+                           int64_t shape[KJIT_MAX_NDIM])
+{
+    return extents(r, c, i, -1, ndim, shape);
 }

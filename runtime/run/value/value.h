@@ -336,6 +336,9 @@ bool kj_run_arg_dtype(kj_run *r, const kj_rcall *c, int i,
 bool kj_run_arg_stream(kj_run *r, const kj_rcall *c, int i,
                        kjit_stream **out); /* NULL when not given */
 bool kj_run_arg_shape(kj_run *r, const kj_rcall *c, int i, int *ndim, int64_t shape[KJIT_MAX_NDIM]);
+/* An extent may be -1. */
+bool kj_run_arg_open_shape(kj_run *r, const kj_rcall *c, int i, int *ndim,
+                           int64_t shape[KJIT_MAX_NDIM]);
 
 /* ---- elements.c: host elements ---- */
 
