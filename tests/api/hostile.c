@@ -186,8 +186,9 @@ static void put_atomics(void)
 /* together: all threads of the block come there. */
 static void put_work(int depth, bool together)
 {
+    static const int copies[] = {1, 4, 16, 64};
     int a = names++;
-    switch (pick(depth > 2 ? 9 : 13)) {
+    switch (pick(depth > 2 ? 9 : 14)) {
     case 0:
         put("for a%d in range(%d) { atomic.add(x, (i64(a%d) * 7 + t) %% x.size, 1) }\n", a,
             pick(2) ? 4096 : 100, a);
@@ -211,7 +212,13 @@ static void put_work(int depth, bool together)
         break;
     case 8: put(together ? "syncthreads()\n" : "v += 1\n"); break;
     case 9: put_atomics(); break;
-    case 10:
+    case 10: /* the body is there so many times, and none of the copies counts as a turn */
+        put("@unroll\nfor a%d in range(%d) {\n@unroll\nfor c%d in range(%d) { for j%d in "
+            "range(4096) { v ^= "
+            "i64(j%d) ^ v // (v | 1) } }\n}\n",
+            a, copies[pick(4)], a, 1 + (int)pick(2), a, a);
+        break;
+    case 11:
         put("if v %% 3 == 0 {\n"), put_works(depth + 1, false), put("} else {\n"),
             put_works(depth + 1, false), put("}\n");
         break;

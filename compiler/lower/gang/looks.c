@@ -185,11 +185,11 @@ static int64_t sum_of_own(const plan *p, const kj_tstmt *s)
 }
 
 /* Does each turn of a loop look, of which one takes so long? Else all have passed; of one that looks anyway, where
- * nothing is put, the part behind it. */
-static bool turns_look(plan *p, const kj_tstmt *loop, int64_t turn)
+ * nothing is put, the part behind it. Copies look where it is put alone. */
+static bool turns_look(plan *p, const kj_tstmt *loop, int64_t turn, bool copied)
 {
     kj_turns turns = {.n = 1};
-    bool is_long = kj_is_long(loop);
+    bool is_long = kj_is_long(loop) && !copied;
     if (!is_long)
         kj_known_turns(loop, &turns);
     if (!p->looks || (!is_long && p->since + times(turns.n, turn) <= MOST)) {
@@ -204,7 +204,9 @@ static bool turns_look(plan *p, const kj_tstmt *loop, int64_t turn)
 static void walk_loop(plan *p, const kj_tstmt *s, const kj_tstmt *body)
 {
     int64_t before = p->since;
-    if (!turns_look(p, s, sum_of(p, body, NULL, p->threads)))
+    kj_turns turns;
+    bool copied = s->kind == KJ_TS_FOR && kj_is_written_out(p->lo, s, &turns);
+    if (!turns_look(p, s, sum_of(p, body, NULL, p->threads), copied))
         return;
     p->since = 0;
     walk_list(p, body, NULL);
@@ -300,7 +302,7 @@ static void walk_block_loop(plan *p, const kj_node *n)
     plan turn = only_sums(p, p->threads);
     walk_nodes(&turn, n->yes);
     pass(&turn, 1, test + p->block); /* bytes that say who is in it */
-    if (!turns_look(p, n->stmt, turn.since))
+    if (!turns_look(p, n->stmt, turn.since, false))
         return;
     p->since = 0;
     walk_nodes(p, n->yes);
