@@ -30,33 +30,84 @@ typedef struct waited {
     const parting *in;
     const kj_tstmt *loop;
     bool *root;
-    bool swaps; /* by a compare and swap, or an exchange; else by loads */
+    bool swaps; /* what is looked for: compare and swap, and exchange; else what loads, or waits */
+    bool found;
 } waited;
 
 static bool is_swap(const kj_texpr *e)
 {
-    return e && e->kind == KJ_TE_ATOMIC &&
+    return e->kind == KJ_TE_ATOMIC &&
            (e->u.atomic.id == KJ_BI_ATOMIC_CAS || e->u.atomic.id == KJ_BI_ATOMIC_EXCH);
 }
 
-static bool finds_swap(void *ctx, const kj_tstmt *s, const kj_texpr *e)
+/* An operation that gives nothing new when it is done again: of a loop that does nothing else it is what waits. */
+static bool is_idempotent(kj_builtin id)
 {
-    waited *w = ctx;
-    (void)s;
-    w->swaps |= is_swap(e);
-    return !w->swaps;
+    return id == KJ_BI_ATOMIC_OR || id == KJ_BI_ATOMIC_AND || id == KJ_BI_ATOMIC_MIN ||
+           id == KJ_BI_ATOMIC_MAX;
+}
+
+typedef struct doing {
+    const kj_tarray *root; /* what its atomics are on */
+    int atomics;
+    bool others; /* stores, atomics on another */
+} doing;
+
+static bool note_doing(void *ctx, const kj_tstmt *s, const kj_texpr *e)
+{
+    doing *d = ctx;
+    const kj_tarray *root = e && e->kind == KJ_TE_ATOMIC ? e->u.atomic.array->root : NULL;
+    d->others |= root ? d->root && d->root != root : !e && s->kind == KJ_TS_STORE;
+    d->root = root ? root : d->root;
+    d->atomics += root && !kj_is_poll(e);
+    return !d->others;
+}
+
+/* Does the loop nothing but what `e` does, over and over, or do and undo it? Then it takes a lock. */
+static bool only_waits(const kj_tstmt *loop, const kj_texpr *e)
+{
+    doing d = {.root = NULL};
+    kj_walk(loop, loop->next, note_doing, &d);
+    return !d.others && (is_idempotent(e->u.atomic.id) || d.atomics > 1);
+}
+
+/* The array that an access of the kind looked for is of, or NULL. */
+static const kj_tarray *looked_for(const waited *w, const kj_texpr *e)
+{
+    if (e->kind == KJ_TE_LOAD)
+        return w->swaps ? NULL : e->u.load.array;
+    bool atomic =
+        e->kind == KJ_TE_ATOMIC &&
+        (w->swaps ? is_swap(e) : !is_swap(e) && (kj_is_poll(e) || only_waits(w->loop, e)));
+    return atomic ? e->u.atomic.array : NULL;
 }
 
 static bool note_waited(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 {
     waited *w = ctx;
+    const parting *p = w->in;
+    const kj_tarray *a = e ? looked_for(w, e) : NULL;
     (void)s;
-    if (w->swaps && is_swap(e))
-        w->root[e->u.atomic.array->root->id] = true;
-    bool *root = e && e->kind == KJ_TE_LOAD ? &w->root[e->u.load.array->root->id] : NULL;
-    if (!w->swaps && root && !*root)
-        *root = kj_ends_by_loads(w->in->arena, w->in->kernel, w->loop, e->u.load.array);
+    if (!a)
+        return true;
+    bool *root = &w->root[a->root->id];
+    *root = *root || (e->kind == KJ_TE_LOAD ? kj_ends_by_loads(p->arena, p->kernel, w->loop, a)
+                                            : kj_ends_by_atomics(p->arena, p->kernel, w->loop, a));
+    w->found |= *root;
     return true;
+}
+
+/* By loads alone it waits for a lock if what it waits for is a thread's own, as a ticket is: what all wait for lets all
+ * go on. */
+static void note_lock(waited *w, const kj_tstmt *loop)
+{
+    w->loop = loop;
+    w->found = false;
+    w->swaps = true;
+    kj_walk(loop, loop->next, note_waited, w);
+    w->swaps = false;
+    if (!w->found && kj_ends_by_own(w->in->arena, w->in->kernel, loop))
+        kj_walk(loop, loop->next, note_waited, w);
 }
 
 static bool changes_none(void *ctx, const kj_tstmt *s, const kj_texpr *e)
@@ -193,10 +244,7 @@ static bool note_loop(void *ctx, const kj_tstmt *s, const kj_texpr *e)
         is_counted(s) ||
         (w->loop && !kj_walk(w->loop, w->loop->next, is_other, (void *)(uintptr_t)s)))
         return true;
-    w->swaps = false;
-    w->loop = s;
-    kj_walk(s, s->next, finds_swap, w);
-    kj_walk(s, s->next, note_waited, w);
+    note_lock(w, s);
     return true;
 }
 

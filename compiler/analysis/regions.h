@@ -74,7 +74,15 @@ bool kj_waits_by_loads(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt
 /* Does what loads of that array find end it, of whatever loop? */
 bool kj_ends_by_loads(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt *loop,
                       const kj_tarray *only);
-/* By them, or by what atomics give? */
+/* Does what atomics on it give? */
+bool kj_ends_by_atomics(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt *loop,
+                        const kj_tarray *only);
+/* Does an atomic leave what it finds: atomic.add(a, i, 0)? It is a load then. */
+bool kj_is_poll(const kj_texpr *e);
+/* Does what a thread has for itself, its number or what an atomic gave it, beside what it loads, decide when it leaves
+ * the loop? Else all may leave it at once. */
+bool kj_ends_by_own(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt *loop);
+/* By loads, or by what atomics give? */
 bool kj_waits(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt *loop);
 /* For a CPU: the kernel with one store where both ways of a condition end with it (joined.c). */
 const kj_tkernel *kj_with_stores_joined(kj_arena *arena, const kj_tkernel *kernel);

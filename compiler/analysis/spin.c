@@ -6,7 +6,10 @@
  * fence, from memory that the kernel writes. News spreads through variables and local arrays, by
  * value and by the conditions under which they are assigned, as in uniform.c. The loop waits when
  * news decides its condition or a way out of it. One that counts to what an atomic gave before it
- * does not, nor one that does atomics and ends by something else. */
+ * does not, nor one that does atomics and ends by something else.
+ *
+ * The same flow, of what a thread has for itself instead of news, tells whether all may leave a loop at once, or one
+ * after the other, as they do where they take a lock (kj_ends_by_own). */
 #include "analysis/regions.h"
 
 /* What news ends a turn of: a loop or an inlined block. */
@@ -23,22 +26,33 @@ typedef struct inside {
     bool rest; /* some have gone on with the next turn: what follows in this one */
 } inside;
 
+typedef bool tells_fn(const kj_texpr *atomic);
+
 typedef struct look {
     bool *var;     /* by kj_var.id: may hold news */
     bool *element; /* by root id: its elements may */
     parted *parted;
     inside *in;
     kj_arena *arena;
-    bool atomics;          /* what they give counts */
-    bool plain;            /* all loads count */
-    const kj_tarray *only; /* no other loads do than of this array, as it is named there; or NULL */
-    bool ordered;          /* the loop has an atomic or a fence: plain loads count */
-    bool news;             /* is in a condition around what is being walked */
+    tells_fn *tells;       /* whether what an atomic gives counts; NULL: of none */
+    bool deaf;             /* no load counts */
+    bool plain;            /* all do */
+    const kj_tarray *only; /* accesses of this array alone count, as it is named there; or NULL */
+    bool own; /* what a thread has for itself counts, and no plain load, which gives all the same */
+    const kj_tstmt *except; /* it is not looked at */
+    const void *kernel;     /* its body: who leaves that is not missed; or NULL */
+    bool ordered;           /* the loop has an atomic or a fence: plain loads count */
+    bool news;              /* is in a condition around what is being walked */
     bool waits;
     bool changed;
 } look;
 
 static void see_list(look *l, const kj_tstmt *s);
+
+static bool is_atomic(const kj_texpr *e)
+{
+    return e->kind == KJ_TE_ATOMIC;
+}
 
 static void set(look *l, bool *to, bool value)
 {
@@ -50,9 +64,21 @@ static bool is_fetched(const look *l, const kj_tarray *array)
 {
     const kj_tarray *root = array->root;
     bool others = root->space == KJ_GLOBAL || root->space == KJ_SHARED;
-    if (l->only && array != l->only)
+    if (l->deaf || (l->only && array != l->only))
         return false;
-    return kj_is_fetched_again(array) || (others && root->written && (l->plain || l->ordered));
+    bool plain = others && root->written && !l->own && (l->plain || l->ordered);
+    return kj_is_fetched_again(array) || plain;
+}
+
+/* Is what an atomic gives news? */
+static bool tells(const look *l, const kj_texpr *e)
+{
+    return l->tells && l->tells(e) && (!l->only || e->u.atomic.array == l->only);
+}
+
+static bool is_own_index(const kj_texpr *e)
+{
+    return e->u.index.which == KJ_THREAD_IDX || e->u.index.which == KJ_LANE_ID;
 }
 
 static inside enter(look *l, const void *of, bool loop)
@@ -121,12 +147,13 @@ static bool see(look *l, const kj_texpr *e)
         news |= see(l, operands[i]);
     switch (e->kind) {
     case KJ_TE_VAR: return l->var[e->u.var->id];
-    case KJ_TE_ATOMIC: set(l, &l->ordered, true); return news || l->atomics;
+    case KJ_TE_INDEX: return l->own && is_own_index(e);
+    case KJ_TE_ATOMIC: set(l, &l->ordered, true); return news || tells(l, e);
     case KJ_TE_LOAD:
         return news || is_fetched(l, e->u.load.array) || l->element[e->u.load.array->root->id];
     case KJ_TE_CALL:
         set(l, &l->ordered, kj_builtins[e->u.call.id].how == KJ_HOW_FENCE); /* nanosleep too */
-        return news;
+        return news || (l->own && kj_builtins[e->u.call.id].how == KJ_HOW_WARP);
     case KJ_TE_INLINE: see_block(l, e->u.inline_.block); return l->var[e->u.inline_.result->id];
     default: return news;
     }
@@ -212,7 +239,10 @@ static void see_stmt(look *l, const kj_tstmt *s)
     case KJ_TS_WHILE: see_loop(l, s); break;
     case KJ_TS_BREAK: see_exit(l, NULL, false); break;
     case KJ_TS_CONTINUE: see_exit(l, NULL, true); break;
-    case KJ_TS_LEAVE: see_exit(l, s->u.leave, false); break;
+    case KJ_TS_LEAVE:
+        if (s->u.leave != l->kernel)
+            see_exit(l, s->u.leave, false);
+        break;
     case KJ_TS_INLINE: see_block(l, s->u.block); break;
     case KJ_TS_LAUNCH:
         for (int i = 0; i < s->u.launch.nvalues; i++)
@@ -234,14 +264,21 @@ static void see_stmt(look *l, const kj_tstmt *s)
 static void see_list(look *l, const kj_tstmt *s)
 {
     for (; s; s = s->next)
-        see_stmt(l, s);
+        if (s != l->except)
+            see_stmt(l, s);
+}
+
+static void know_nothing(look *l, const kj_tkernel *kernel)
+{
+    l->var = KJ_NEW_ARRAY(l->arena, bool, (size_t)kernel->nvars + 1);
+    l->element = KJ_NEW_ARRAY(l->arena, bool, (size_t)kernel->nroots + 1);
 }
 
 static bool loop_waits(const look *as, const kj_tkernel *kernel, const kj_tstmt *loop)
 {
     look l = *as;
-    l.var = KJ_NEW_ARRAY(l.arena, bool, (size_t)kernel->nvars + 1);
-    l.element = KJ_NEW_ARRAY(l.arena, bool, (size_t)kernel->nroots + 1);
+    if (!l.var)
+        know_nothing(&l, kernel);
     do {
         l.changed = false;
         see_loop(&l, loop);
@@ -255,18 +292,21 @@ typedef struct search {
     const kj_tstmt *found;
 } search;
 
-static bool orders_nothing(void *ctx, const kj_tstmt *s, const kj_texpr *e)
+static bool tells_nothing(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 {
     (void)ctx;
     (void)s;
+    if (e && e->kind == KJ_TE_LOAD)
+        return !kj_is_fetched_again(e->u.load.array);
     return !e || (e->kind != KJ_TE_ATOMIC &&
                   (e->kind != KJ_TE_CALL || kj_builtins[e->u.call.id].how != KJ_HOW_FENCE));
 }
 
-/* Do its threads go different ways by what atomics gave, or has it an atomic or a fence itself? */
+/* Do its threads go different ways by what atomics gave, or has it an atomic, a fence or a load that is fetched again
+ * itself? */
 static bool may_wait(const kj_tstmt *loop)
 {
-    return (loop->divergence & KJ_DEP_ATOMIC) || !kj_walk(loop, loop->next, orders_nothing, NULL);
+    return (loop->divergence & KJ_DEP_ATOMIC) || !kj_walk(loop, loop->next, tells_nothing, NULL);
 }
 
 static bool visit_loop(void *ctx, const kj_tstmt *s, const kj_texpr *e)
@@ -281,7 +321,7 @@ static bool visit_loop(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 
 static search begin(kj_arena *arena, const kj_tkernel *kernel, bool plain)
 {
-    look as = {.arena = arena, .atomics = true, .plain = plain};
+    look as = {.arena = arena, .tells = is_atomic, .plain = plain};
     return (search){.as = as, .kernel = kernel};
 }
 
@@ -322,8 +362,46 @@ bool kj_ends_by_loads(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt 
     return loop_waits(&as, kernel, loop);
 }
 
+bool kj_ends_by_atomics(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt *loop,
+                        const kj_tarray *only)
+{
+    look as = {.arena = arena, .only = only, .tells = is_atomic, .deaf = true};
+    return loop_waits(&as, kernel, loop);
+}
+
+bool kj_is_poll(const kj_texpr *e)
+{
+    const kj_texpr *v = e->kind == KJ_TE_ATOMIC ? e->u.atomic.args[0] : NULL;
+    bool adds = v && (e->u.atomic.id == KJ_BI_ATOMIC_ADD || e->u.atomic.id == KJ_BI_ATOMIC_OR ||
+                      e->u.atomic.id == KJ_BI_ATOMIC_XOR);
+    return adds && v->kind == KJ_TE_CONST && v->u.value.u == 0;
+}
+
+static bool takes(const kj_texpr *e)
+{
+    return !kj_is_poll(e);
+}
+
+bool kj_ends_by_own(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt *loop)
+{
+    look before = {
+        .arena = arena, .tells = is_atomic, .own = true, .except = loop, .kernel = kernel->body};
+    know_nothing(&before, kernel);
+    do {
+        before.changed = false;
+        see_block(&before, kernel->body);
+    } while (before.changed);
+    look as = {.arena = arena,
+               .tells = takes,
+               .deaf = true,
+               .own = true,
+               .var = before.var,
+               .element = before.element};
+    return loop_waits(&as, kernel, loop);
+}
+
 bool kj_waits(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt *loop)
 {
-    look as = {.arena = arena, .atomics = true};
+    look as = {.arena = arena, .tells = is_atomic};
     return may_wait(loop) && loop_waits(&as, kernel, loop);
 }
