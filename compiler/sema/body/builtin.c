@@ -346,18 +346,30 @@ static bool is_plain(kj_dtype t)
     return kj_is_scalar(t) && t != KJ_BOOL;
 }
 
+static void hint_view(kj_sema *s, kj_message *m, const kj_tarray *a, kj_dtype to)
+{
+    const kj_aggregate *of = kj_sema_aggregate(s, to);
+    bool wanted = a && !a->of && of && of->kind == KJ_VECTOR && a->elem == of->elem;
+    kj_space space = a ? a->root->space : KJ_GLOBAL;
+    if (wanted && (space == KJ_SHARED || space == KJ_LOCAL))
+        kj_hint(s->diag, m,
+                "let it be made of them: %s.array(n, %s), whose numbers are a[i].x or a[i][k]",
+                space == KJ_SHARED ? "shared" : "local", of->name);
+    else if (wanted)
+        kj_hint(s->diag, m,
+                "a run block makes it: x.reshape(-1, %d).view(%s), for a parameter x: %s[]", of->n,
+                of->name, of->name);
+    else if (a && a->of && a->of->kind == KJ_VECTOR && a->of->elem == to)
+        kj_hint(s->diag, m, "the numbers of its vectors are a[i].x and so on, or a[i][k]");
+    else
+        kj_hint(s->diag, m, "a view has as many bits: of f32 as i32 or u32, of f64 as i64 or u64");
+}
+
 static kj_operand refuse_view(kj_sema *s, kj_span at, const kj_operand *v, kj_dtype to)
 {
     kj_message *m = kj_sema_error(s, at, KJ_RULE_TYPE_MISMATCH, "%s has no view as %s",
                                   kj_describe(s, v), kj_sema_type_name(s, to));
-    const kj_aggregate *of = kj_sema_aggregate(s, to);
-    if (v->kind == KJ_V_ARRAY && !v->u.array->of && of && of->kind == KJ_VECTOR &&
-        v->u.array->elem == of->elem)
-        kj_hint(s->diag, m,
-                "a run block makes it: x.reshape(-1, %d).view(%s), for a parameter x: %s[]", of->n,
-                of->name, of->name);
-    else
-        kj_hint(s->diag, m, "a view has as many bits: of f32 as i32 or u32, of f64 as i64 or u64");
+    hint_view(s, m, v->kind == KJ_V_ARRAY ? v->u.array : NULL, to);
     return kj_no_value(at);
 }
 
