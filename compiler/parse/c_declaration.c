@@ -129,6 +129,31 @@ static bool fix_list_of_values(kj_parser *p, kj_message *m, uint32_t begin, cons
     return true;
 }
 
+/* float x = linspace(0, 1, 5) of a run block: what makes an array is of no such type. */
+static bool makes_array(kj_parser *p, uint32_t begin, uint32_t value)
+{
+    uint32_t end = kj_word_end(p->source, value);
+    int row = p->source->text[end] == '(' && kj_is_item_of(p->source, begin, "run")
+                  ? kj_run_builtin_named(kj_piece(p, value, end))
+                  : -1;
+    return row >= 0 && kj_run_builtins[row].gives >= KJ_GIVES_ARRAY;
+}
+
+/* Is the name assigned behind `at`, x = ... or x += ...? */
+static bool is_assigned_behind(const kj_source *s, uint32_t at, const char *name)
+{
+    size_t len = strlen(name);
+    for (const char *c = s->text + at; (c = strstr(c, name)); c += len) {
+        const char *next = c + len + strspn(c + len, " ");
+        if (kj_is_word(c[-1]) || c[-1] == '.' || kj_is_word(c[len]))
+            continue;
+        next += strspn(next, "+-*/%&|^@");
+        if (next[0] == '=' && next[1] != '=')
+            return true;
+    }
+    return false;
+}
+
 bool kj_habit_declaration(kj_parser *p, kj_message *m, kj_span at)
 {
     const kj_source *s = p->source;
@@ -151,7 +176,11 @@ bool kj_habit_declaration(kj_parser *p, kj_message *m, kj_span at)
                                shape, t.name);
         end = shape_end;
     } else if (s->text[next] == '=' && s->text[next + 1] != '=') {
-        text = kj_arena_printf(p->arena, "%s %s", t.is_const ? "let" : "var", what);
+        bool made = makes_array(p, begin, kj_skip_blanks(s, next + 1));
+        bool fixed = t.is_const || (made && !is_assigned_behind(s, next, what));
+        text = kj_arena_printf(p->arena, "%s %s", fixed ? "let" : "var", what);
+        if (made)
+            t.name = NULL;
         fix_initialised(p, m, (kj_span){begin, end}, text, t.name, next);
         return true;
     } else if (ends && t.name && !t.is_shared) {

@@ -378,9 +378,33 @@ static bool type_in_braces(const kj_mistake *x)
     return true;
 }
 
+/* unsigned char, long long: a type of several words, where no name of a variable stands behind it. */
+static bool type_of_words(const kj_mistake *x)
+{
+    static const char *const first[] = {"unsigned", "signed", "long", "short"};
+    kj_parser *p = x->p;
+    const char *before = p->source->text + p->prev_span.begin - 1;
+    bool known = false, cast = p->prev_span.begin > 1 && p->before_prev == KJ_TK_LPAREN &&
+                               *before == '(' && !kj_is_word(before[-1]);
+    for (size_t i = 0; i < sizeof first / sizeof *first; i++)
+        known |= kj_is_word_at(p->source, p->prev_span.begin, first[i]);
+    if (!kj_met(x, "name") || p->prev != KJ_TK_NAME || !known || cast)
+        return false;
+    kj_c_type t = kj_habit_read_type(p, p->prev_span.begin);
+    if (!t.name || t.pointers || t.end < x->at.end ||
+        !strchr("[]),>={\r\n#", p->source->text[kj_skip_blanks(p->source, t.end)]))
+        return false;
+    kj_span words = {p->prev_span.begin, t.end};
+    kj_write(p->diag,
+             kj_error(p->diag, words, KJ_RULE_SYNTAX, "there is no type '%s'",
+                      kj_piece(p, words.begin, words.end)),
+             words, "%s", t.name);
+    return true;
+}
+
 static void report(const kj_mistake *x)
 {
-    if (type_in_braces(x))
+    if (type_in_braces(x) || type_of_words(x))
         return;
     if (unclosed_bracket(x) || kj_wrong_use(x) || kj_closes_nothing(x))
         return;

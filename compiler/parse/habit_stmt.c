@@ -161,3 +161,19 @@ const char *kj_habit_timing(const char *attribute)
                    "run block elapsed(a, b) is between two events";
     return NULL;
 }
+
+bool kj_habit_closed_early(kj_parser *p, kj_message *m, kj_span at)
+{
+    const kj_source *s = p->source;
+    uint32_t comma = p->before_prev_span.begin, close = comma;
+    int depth = 0;
+    for (const char *c = s->text + at.end; *c && !strchr("\r\n#", *c) && depth >= 0; c++)
+        depth += (strchr("([", *c) != NULL) - (strchr(")]", *c) != NULL);
+    while (close > 0 && kj_is_blank(s->text[close - 1]))
+        close--;
+    if (depth >= 0 || close == 0 || s->text[close - 1] != ')')
+        return false;
+    kj_hint(p->diag, m, "leave out the ')' before ',': it closes the call");
+    kj_fix(p->diag, m, (kj_span){close - 1, close}, "%s", "");
+    return true;
+}

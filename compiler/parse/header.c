@@ -219,6 +219,20 @@ static bool hint_attribute(const kj_mistake *x, kj_message *m)
 }
 
 /* Whatever is left: names the tokens when they are few. */
+/* run() {: the block has no name, and takes nothing */
+static void hint_run(const kj_mistake *x, kj_message *m)
+{
+    const kj_source *s = x->p->source;
+    uint32_t close = kj_closing(s, x->at.begin), brace = kj_skip_blanks(s, close + 1);
+    bool empty = close == x->at.begin + 1 && s->text[brace] == '{';
+    kj_hint(x->p->diag, m, "the run block is written run { ... }%s",
+            empty ? "" : ", what it is given stands in it: param n = 3");
+    if (empty)
+        kj_fix(x->p->diag, m, (kj_span){x->at.begin, brace}, "%s",
+               s->text[x->at.begin - 1] == ' ' ? "" : " ");
+    kj_layout_skip_block(x->p);
+}
+
 void kj_at_tokens(const kj_mistake *x)
 {
     enum { MOST = 4 };
@@ -255,6 +269,10 @@ void kj_at_tokens(const kj_mistake *x)
     }
     kj_message *m = kj_expected(x, list);
     bool shown = kj_is_shown(x->p->diag, m);
+    if (kj_met(x, "(") && x->p->prev == KJ_TK_RUN && kj_wants(x, "{")) {
+        hint_run(x, m);
+        return;
+    }
     if (fix_qualifier(x, m) || (shown && kj_wants(x, "{") && fix_result(x, m)))
         return;
     if (shown && kj_wants(x, "=") && (kj_met(x, "end of line") || kj_met(x, ";")) &&

@@ -532,7 +532,8 @@ void kj_behind_expression(const kj_mistake *x)
         kj_mistake_hint(x, m, compares ? "'==' compares" : "a statement assigns once");
         if (compares)
             kj_fix(p->diag, m, x->at, "==");
-        else if (p->prev == KJ_TK_NAME && p->before_prev == KJ_TK_COMMA && declares(x)) {
+        else if (p->prev == KJ_TK_NAME && p->before_prev == KJ_TK_COMMA && declares(x) &&
+                 !kj_habit_closed_early(x->p, m, x->at)) {
             kj_mistake_hint(x, m, "each name is declared by itself: let a = 1; let b = 2");
             kj_fix(p->diag, m, (kj_span){p->before_prev_span.begin, p->prev_span.begin}, "; %s ",
                    kj_line_begins(p, x->at, "let") ? "let" : "var");

@@ -141,6 +141,29 @@ static bool is_use_of_others(const kj_mistake *x)
     return true;
 }
 
+/* int main() {, main {, void main(void) { of other languages: where what the program does stands. */
+static bool is_main(const kj_mistake *x, kj_message *m)
+{
+    const kj_source *s = x->p->source;
+    uint32_t at = x->at.begin, end = kj_word_end(s, at);
+    while (end > at && !kj_is_word_at(s, at, "main")) {
+        at = end + (uint32_t)strspn(s->text + end, " \t*");
+        end = kj_word_end(s, at);
+    }
+    uint32_t next = kj_skip_blanks(s, end);
+    uint32_t close = s->text[next] == '(' ? kj_closing(s, next) : 0;
+    uint32_t brace = kj_skip_blanks(s, close ? close + 1 : next);
+    if (end == at || (s->text[next] != '(' && s->text[next] != '{'))
+        return false;
+    kj_hint(x->p->diag, m, "what the program does stands in the run block: run { ... }");
+    const char *given = close ? kj_piece(x->p, next + 1, close) : "";
+    if (s->text[brace] == '{' && (!*given || strcmp(given, "void") == 0) &&
+        !strstr(s->text + brace, "return ")) /* whose value nobody would take */
+        kj_fix(x->p->diag, m, (kj_span){x->at.begin, brace}, "run ");
+    kj_layout_skip_block(x->p);
+    return true;
+}
+
 void kj_at_item(const kj_mistake *x)
 {
     if (kj_closed_too_early(x) || is_use_of_others(x))
@@ -160,6 +183,8 @@ void kj_at_item(const kj_mistake *x)
         return;
     }
     kj_message *m = kj_expected(x, ITEMS);
+    if (kj_met(x, "name") && is_main(x, m))
+        return;
     if (kj_met(x, "{")) {
         kj_mistake_hint(x, m, "statements stand in the run block: run { ... }");
         kj_fix(x->p->diag, m, (kj_span){x->at.begin, x->at.begin}, "run ");

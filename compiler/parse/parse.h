@@ -298,6 +298,8 @@ const char *kj_habit_type_named(const char *word);           /* "f32" for float;
 bool kj_habit_axes(kj_parser *p, kj_message *m, kj_span at); /* f32[:, :], f32[][] */
 /* (float)n; at: what is converted */
 bool kj_habit_cast(kj_parser *p, kj_message *m, kj_span at);
+/* let x = f(3), seed=1): a call that is closed before its last argument, whose '=' is at the span */
+bool kj_habit_closed_early(kj_parser *p, kj_message *m, kj_span at);
 /* x is nan, x is not nan */
 bool kj_habit_is_nan(kj_parser *p, kj_message *m, kj_span at, bool negated);
 bool kj_habit_as(kj_parser *p, kj_message *m, kj_span at); /* n as f32 */

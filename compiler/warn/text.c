@@ -31,7 +31,16 @@ static bool percent(const char *at, const char *end, place *out)
     return at + 1 == end || !kj_is_word(at[1]);
 }
 
-/* "{}", "{0}", "{n}", with a format or without. */
+/* Does what stands behind a name go on as an expression does: [0], .x, + 1? */
+static bool goes_on(const char *at, const char *close)
+{
+    bool blank = *at == ' ';
+    at += blank;
+    return at + 1 < close &&
+           (blank ? at[1] == ' ' && strchr("+-*/%", *at) : strchr("[.+-*/", *at) && at[1] != ' ');
+}
+
+/* "{}", "{0}", "{n}", "{a[0]}", with a format or without. */
 static bool braces(const char *at, const char *end, place *out)
 {
     const char *close = memchr(at, '}', (size_t)(end - at)), *name = at + 1;
@@ -40,6 +49,11 @@ static bool braces(const char *at, const char *end, place *out)
     const char *name_end = name;
     while (name_end < close && kj_is_word(*name_end))
         name_end++;
+    bool more = name_end > name && !kj_is_digit(*name) && goes_on(name_end, close);
+    if (more && !memchr(name, '"', (size_t)(close - name))) {
+        *out = (place){at, close + 1, close, close, name, name_end};
+        return true;
+    }
     if (name_end != close && *name_end != ':')
         return false;
     *out = (place){.begin = at, .end = close + 1, .name = name, .name_end = name_end};
@@ -105,6 +119,20 @@ static const char *filled(const kj_body *b, const char *at, const char *end, con
                : kj_arena_printf(b->arena, "%s%.*s", made, (int)(end - done), done);
 }
 
+/* What is named up to the end counts as read. */
+static void read_names(const kj_body *b, const char *at, const char *end)
+{
+    while (at < end) {
+        size_t n = 0;
+        while (at + n < end && kj_is_word(at[n]))
+            n++;
+        kj_named_value *v = n ? named(b, at, n) : NULL;
+        if (v)
+            v->read = true;
+        at += n + (n == 0);
+    }
+}
+
 /* A text whose places the values behind it, or variables, are meant for. */
 static void warn_of_text(kj_body *b, const kj_expr *arg)
 {
@@ -118,7 +146,7 @@ static void warn_of_text(kj_body *b, const kj_expr *arg)
     if (v ? false : !arg->next || (p.name && !numbered))
         return;
     if (v)
-        v->read = true;
+        read_names(b, p.name, p.end);
     kj_span at = {(uint32_t)(p.begin - text), (uint32_t)(p.end - text)};
     kj_message *m = kj_warn(b->diag, at, KJ_RULE_TEXT_FORMAT, "this is printed as it stands%s",
                             !v                  ? ", and the value behind the text"

@@ -206,6 +206,9 @@ static void not_found(search *s)
     const char *error = kj_arena_printf(s->arena, "there is no file '%s'", path);
     if (bare)
         fail(s, error, kj_arena_printf(s->arena, "write use \"%s.knl\"", path));
+    else if (!files && s->finder->ctx->limits.untrusted)
+        fail(s, error,
+             "what is untrusted reads the files of the folders that it is given alone: --path=DIR");
     else
         fail(s, error,
              files ? kj_arena_printf(s->arena, "it was looked for at %s, and in the library",

@@ -164,6 +164,8 @@ const char *kj_run_suggest(const kj_program *program, kj_text *hint)
         kj_text_printf(hint, "call them from a run block: run { %s(...) }", item->name);
         return "there is no run block: this is a library of functions";
     }
+    if (program->nkernels == 0 && kj_item_called(program->file, "main", strlen("main")))
+        kj_text_printf(hint, "what the program does stands in the run block: run { ... }");
     if (program->nkernels == 0)
         return "there is no kernel and no run block in this file";
     const kj_kernel_decl *kernel = &program->kernels[0];

@@ -68,7 +68,12 @@ void kj_hint_included(kj_sema *s, kj_message *m, const char *name)
         stem++;
     if (stem == 0)
         return;
-    kj_hint(s->diag, m,
-            "#include is a comment: write use \"%.*s.knl\" at the top, and then %.*s.%s",
-            (int)(base + stem - file), file, (int)stem, base, name);
+    bool of_it = strlen(name) == stem && strncmp(name, base, stem) == 0; /* it is the file's own */
+    const char *use =
+        kj_arena_printf(s->diag->arena, "#include is a comment: write use \"%.*s.knl\" at the top",
+                        (int)(base + stem - file), file);
+    if (of_it)
+        kj_hint(s->diag, m, "%s", use);
+    else
+        kj_hint(s->diag, m, "%s, and then %.*s.%s", use, (int)stem, base, name);
 }

@@ -308,7 +308,10 @@ typedef struct kj_first_use {
 } kj_first_use;
 kj_first_use kj_first_use_of(const kj_source *source, const char *name, kj_span span);
 bool kj_begins_statement(const kj_source *source,
-                         uint32_t at); /* nothing of it stands before `at` */
+                         uint32_t at);         /* nothing of it stands before `at` */
+const kj_file *kj_file_here(const kj_sema *s); /* whose text is checked */
+/* G of a file that is used: util.G. False: none has it, or several. */
+bool kj_hint_used(kj_sema *s, kj_message *m, const char *name);
 /* Does the item around the span call what has the name? */
 bool kj_is_called_in(const kj_source *source, const char *name, kj_span span);
 /* Where a var or let of the item, before the span, declares it; NULL: none does. */

@@ -398,7 +398,8 @@ void kj_undeclared(kj_sema *s, const char *name, kj_span span)
         return;
     if (kj_hint_defined(s, m, name))
         return;
-    if (hint_std(s, m, name) || hint_of_enum(s, m, name) || kj_hint_axis_of_thread(s, m, name))
+    if (hint_std(s, m, name) || kj_hint_used(s, m, name) || hint_of_enum(s, m, name) ||
+        kj_hint_axis_of_thread(s, m, name))
         return;
     kj_span cast;
     const char *conversion = kj_cast_meant(s->diag->arena, s->diag->source, span, &cast);
@@ -517,6 +518,14 @@ bool kj_undeclared_targets(kj_sema *s, const kj_expr *targets)
     return true;
 }
 
+const kj_file *kj_file_here(const kj_sema *s)
+{
+    const kj_scope *scope = s->scope;
+    while (scope->up && !scope->file)
+        scope = scope->up;
+    return s->in_run ? s->run_file : scope->file ? scope->file : s->program->file;
+}
+
 void kj_undeclared_type(kj_sema *s, const char *name, kj_span span)
 {
     if (was_told(s, name, span))
@@ -530,17 +539,14 @@ void kj_undeclared_type(kj_sema *s, const char *name, kj_span span)
 #include "lang/aggregates.def"
 #undef AGGREGATE
     };
-    if (!kj_is_shown(s->diag, m) || (kj_is_no_type(name) && kj_hint_type(s, m, name)) ||
-        kj_hint_habit(s, m, name) || kj_hint_type(s, m, name))
+    if (!kj_is_shown(s->diag, m) || kj_hint_used(s, m, name) ||
+        (kj_is_no_type(name) && kj_hint_type(s, m, name)) || kj_hint_habit(s, m, name) ||
+        kj_hint_type(s, m, name))
         return;
     kj_near near = kj_near_to(name);
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         kj_near_offer(&near, own[i]);
-    const kj_scope *scope = s->scope;
-    while (scope->up && !scope->file)
-        scope = scope->up;
-    const kj_file *file = scope->file ? scope->file : s->program->file;
-    for (const kj_item *item = file->items; item; item = item->next)
+    for (const kj_item *item = kj_file_here(s)->items; item; item = item->next)
         if (item->kind == KJ_I_RECORD || item->kind == KJ_I_TYPE)
             kj_near_offer(&near, item->name);
     if (near.best)

@@ -160,6 +160,27 @@ void kj_hint_of_run(kj_sema *s, kj_message *m, const char *name)
             end - begin < MOST ? (int)(end - begin) : 0, source->text + begin);
 }
 
+bool kj_hint_used(kj_sema *s, kj_message *m, const char *name)
+{
+    const kj_item *found = NULL;
+    for (const kj_item *item = kj_file_here(s)->items; item; item = item->next) {
+        const kj_item *its = item->kind == KJ_I_USE && item->used
+                                 ? kj_item_called(item->used, name, strlen(name))
+                                 : NULL;
+        if (!its || its->kind == KJ_I_USE || (its->kind == KJ_I_RUN_FN && !s->in_run) ||
+            kj_is_internal(s, item, its))
+            continue;
+        if (found)
+            return false; /* of which? */
+        found = item;
+    }
+    if (found && found->library && kj_hint_library(s, m, name)) /* what it is of NumPy's */
+        return true;
+    if (found)
+        kj_write(s->diag, m, m->span, "%s.%s", found->name, name);
+    return found != NULL;
+}
+
 /* The same but for digits? */
 static bool differ_in_digits(const char *a, const char *b)
 {

@@ -19,11 +19,25 @@ static const char *generic_of(const kj_sema *s, kj_dtype t)
     return found;
 }
 
+/* Does the kernel or function name the type, or is it there for what the generic one stands for alone? */
+static bool is_written(const kj_sema *s, kj_dtype t)
+{
+    const kj_span item = s->frame->item->span;
+    const char *name = kj_sema_type_name(s, t), *text = s->diag->source->text;
+    const char *at = text + item.begin, *end = text + item.end;
+    for (size_t n = strlen(name); (at = strstr(at, name)) && at < end; at += n)
+        if (!kj_is_word(at[-1]) && !kj_is_word(at[n]) && at[n] != '(')
+            return true;
+    return false;
+}
+
 /* "f32(x)" with the source's own text where that is short. */
 static const char *conversion(kj_sema *s, kj_dtype to, kj_span span)
 {
     const char *text = kj_source_text(s, span, "..."), *generic = generic_of(s, to);
     const char *plain = kj_arena_printf(s->diag->arena, "%s(%s)", kj_sema_type_name(s, to), text);
+    if (generic && !is_written(s, to))
+        return kj_arena_printf(s->diag->arena, "%s(%s)", generic, text);
     return generic ? kj_arena_printf(s->diag->arena, "%s, or %s(%s) where %s is meant", plain,
                                      generic, text, generic)
                    : plain;
@@ -61,10 +75,11 @@ const char *kj_widened_text(kj_sema *s, const kj_texpr *e, kj_dtype to)
 /* Says how the value is converted. */
 static void write_conversion(kj_sema *s, kj_message *m, kj_dtype to, kj_span span, const char *why)
 {
+    const char *generic = generic_of(s, to), *own = kj_sema_type_name(s, to);
     kj_hint(s->diag, m, "write %s%s", conversion(s, to, span), why);
     if (span.end > span.begin && span.end <= s->diag->source->size)
-        kj_fix(s->diag, m, span, "%s(%.*s)", kj_sema_type_name(s, to), (int)(span.end - span.begin),
-               s->diag->source->text + span.begin);
+        kj_fix(s->diag, m, span, "%s(%.*s)", generic && !is_written(s, to) ? generic : own,
+               (int)(span.end - span.begin), s->diag->source->text + span.begin);
 }
 
 /* inf for an integer: its type's end, but for the one that no literal is as low as. */
@@ -134,10 +149,12 @@ static bool write_update(kj_sema *s, kj_message *m, const kj_operand *v, kj_dtyp
     const char *sum =
         kj_arena_printf(s->diag->arena, "%s %s %s", target, kj_ops[st->u.assign.op].spelling,
                         kj_operand_text(s, value, "..."));
-    if (generic) {
+    if (generic && is_written(s, to)) {
         kj_hint(s->diag, m, "write %s = %s(%s), or %s(...) where %s is meant", target, own, sum,
                 generic, generic);
         kj_fix(s->diag, m, st->span, "%s = %s(%s)", target, generic, sum);
+    } else if (generic) {
+        kj_write(s->diag, m, st->span, "%s = %s(%s)", target, generic, sum);
     } else {
         kj_write(s->diag, m, st->span, "%s = %s(%s)", target, own, sum);
     }
