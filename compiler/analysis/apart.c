@@ -2,10 +2,9 @@
  * two.
  *
  * A loop that waits runs thread after thread, and with it all of its region, where no warp is together. So a list of
- * statements that has both is cut in front of the one that brings the other kind, as if the source had syncthreads()
- * there. A statement that holds both is cut within, or between its condition and what stands under that. The barrier is
- * none of the program's: it orders nothing for those who look for races, and a thread that does not come to it is not
- * missed. What stays in one region is told by kj_check_warps: an expression that has both, and an operation at which a
+ * statements that has both is cut in front of an operation, or behind one, as if the source had syncthreads() there. A
+ * statement that holds both is cut within, or between its condition and what stands under that. The barrier is none of the
+ * program's: it orders nothing for those who look for races, and a thread that does not come to it is not missed. What stays in one region is told by kj_check_warps: an expression that has both, and an operation at which a
  * lock is held. The threads that wait for that lock would never come to a barrier. */
 #include <string.h>
 
@@ -14,6 +13,7 @@
 typedef struct parting {
     kj_arena *arena;
     const kj_tkernel *kernel;
+    const kj_owned **owned; /* NULL there: nobody has asked yet */
 } parting;
 
 static bool part_list(const parting *p, kj_tstmt **list);
@@ -40,35 +40,81 @@ static bool is_swap(const kj_texpr *e)
            (e->u.atomic.id == KJ_BI_ATOMIC_CAS || e->u.atomic.id == KJ_BI_ATOMIC_EXCH);
 }
 
-/* An operation that gives nothing new when it is done again: of a loop that does nothing else it is what waits. */
-static bool is_idempotent(kj_builtin id)
+/* An operation that gives nothing new when it is done again. */
+static bool is_idempotent(const kj_texpr *e)
 {
+    kj_builtin id = e->u.atomic.id;
     return id == KJ_BI_ATOMIC_OR || id == KJ_BI_ATOMIC_AND || id == KJ_BI_ATOMIC_MIN ||
            id == KJ_BI_ATOMIC_MAX;
 }
 
-typedef struct doing {
-    const kj_tarray *root; /* what its atomics are on */
-    int atomics;
-    bool others; /* stores, atomics on another */
-} doing;
+/* What a loop makes of a variable. */
+typedef struct making {
+    const kj_var *var;
+    const kj_texpr *init;
+    bool declares, assigns;
+} making;
 
-static bool note_doing(void *ctx, const kj_tstmt *s, const kj_texpr *e)
+static bool find_making(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 {
-    doing *d = ctx;
-    const kj_tarray *root = e && e->kind == KJ_TE_ATOMIC ? e->u.atomic.array->root : NULL;
-    d->others |= root ? d->root && d->root != root : !e && s->kind == KJ_TS_STORE;
-    d->root = root ? root : d->root;
-    d->atomics += root && !kj_is_poll(e);
-    return !d->others;
+    making *m = ctx;
+    if (e)
+        return true;
+    if (s->kind == KJ_TS_DECL && s->u.decl.var == m->var) {
+        m->declares = true;
+        m->init = s->u.decl.init;
+    }
+    m->assigns |= s->kind == KJ_TS_ASSIGN && s->u.assign.var == m->var;
+    return !m->assigns;
 }
 
-/* Does the loop nothing but what `e` does, over and over, or do and undo it? Then it takes a lock. */
+/* Is it the same in each turn of the loop? */
+static bool stays(const kj_tstmt *loop, const kj_texpr *e)
+{
+    const kj_texpr *operands[KJ_MAX_OPERANDS];
+    if (e->kind == KJ_TE_ATOMIC || e->kind == KJ_TE_INLINE ||
+        (e->kind == KJ_TE_LOAD && e->u.load.array->root->written))
+        return false;
+    if (e->kind == KJ_TE_VAR) {
+        making m = {.var = e->u.var};
+        kj_walk(loop, loop->next, find_making, &m);
+        return !m.assigns && (!m.declares || (m.init && stays(loop, m.init)));
+    }
+    for (int i = 0, n = kj_operands(e, operands); i < n; i++)
+        if (!stays(loop, operands[i]))
+            return false;
+    return true;
+}
+
+/* Does each turn try the same again, to one element? What makes an element anew of what it was, or looks for a free one,
+ * waits for nobody. */
+static bool tries_again(const kj_tstmt *loop, const kj_texpr *e)
+{
+    bool again = stays(loop, e->u.atomic.args[0]);
+    for (int i = 0; again && i < e->u.atomic.array->ndim; i++)
+        again = stays(loop, e->u.atomic.index[i]);
+    return again;
+}
+
+static bool finds_others(void *ctx, const kj_tstmt *s, const kj_texpr *e)
+{
+    return e ? e->kind != KJ_TE_ATOMIC || e == ctx
+             : s->kind != KJ_TS_STORE && s->kind != KJ_TS_LAUNCH;
+}
+
+/* Does the loop nothing else? */
 static bool only_waits(const kj_tstmt *loop, const kj_texpr *e)
 {
-    doing d = {.root = NULL};
-    kj_walk(loop, loop->next, note_doing, &d);
-    return !d.others && (is_idempotent(e->u.atomic.id) || d.atomics > 1);
+    return kj_walk(loop, loop->next, finds_others, (void *)(uintptr_t)e);
+}
+
+static bool takes_lock(const waited *w, const kj_texpr *e)
+{
+    const kj_tstmt *loop = w->loop;
+    if (is_swap(e))
+        return w->swaps && tries_again(loop, e);
+    return !w->swaps &&
+           (kj_is_poll(e) || (is_idempotent(e) && only_waits(loop, e) && tries_again(loop, e)));
 }
 
 /* The array that an access of the kind looked for is of, or NULL. */
@@ -76,10 +122,7 @@ static const kj_tarray *looked_for(const waited *w, const kj_texpr *e)
 {
     if (e->kind == KJ_TE_LOAD)
         return w->swaps ? NULL : e->u.load.array;
-    bool atomic =
-        e->kind == KJ_TE_ATOMIC &&
-        (w->swaps ? is_swap(e) : !is_swap(e) && (kj_is_poll(e) || only_waits(w->loop, e)));
-    return atomic ? e->u.atomic.array : NULL;
+    return e->kind == KJ_TE_ATOMIC && takes_lock(w, e) ? e->u.atomic.array : NULL;
 }
 
 static bool note_waited(void *ctx, const kj_tstmt *s, const kj_texpr *e)
@@ -97,6 +140,13 @@ static bool note_waited(void *ctx, const kj_tstmt *s, const kj_texpr *e)
     return true;
 }
 
+static const kj_owned *owned(const parting *p)
+{
+    if (!*p->owned)
+        *p->owned = kj_find_owned(p->arena, p->kernel);
+    return *p->owned;
+}
+
 /* By loads alone it waits for a lock if what it waits for is a thread's own, as a ticket is: what all wait for lets all
  * go on. */
 static void note_lock(waited *w, const kj_tstmt *loop)
@@ -106,7 +156,7 @@ static void note_lock(waited *w, const kj_tstmt *loop)
     w->swaps = true;
     kj_walk(loop, loop->next, note_waited, w);
     w->swaps = false;
-    if (!w->found && kj_ends_by_own(w->in->arena, w->in->kernel, loop))
+    if (!w->found && kj_ends_by_own(w->in->arena, w->in->kernel, owned(w->in), loop))
         kj_walk(loop, loop->next, note_waited, w);
 }
 
@@ -314,6 +364,21 @@ static bool part_within(const parting *p, kj_tstmt *s)
     return parted;
 }
 
+/* Where the barrier goes that parts s from what is in [run, s): in front of an operation of a warp, or behind the last
+ * one, so that what leads to a loop, as the taking of a ticket, runs thread after thread with it. */
+static kj_tstmt **parting_of(kj_tstmt **list, const kj_tstmt *run, kj_tstmt **at)
+{
+    kj_tstmt **behind = at, **from = list;
+    if (kj_warp_operation(*at, (*at)->next))
+        return at;
+    while (*from != run)
+        from = &(*from)->next;
+    for (; from != at; from = &(*from)->next)
+        if (kj_warp_operation(*from, (*from)->next))
+            behind = &(*from)->next;
+    return behind;
+}
+
 static bool part_list(const parting *p, kj_tstmt **list)
 {
     const kj_tstmt *run = *list; /* where the region begins */
@@ -327,8 +392,9 @@ static bool part_list(const parting *p, kj_tstmt **list)
         if (both || s->barrier) {
             run = s->next;
         } else if (apart) {
-            put_barrier(p, at);
-            run = s;
+            kj_tstmt **to = parting_of(list, run, at);
+            run = *to;
+            put_barrier(p, to);
             parted = true;
         }
     }
@@ -337,7 +403,8 @@ static bool part_list(const parting *p, kj_tstmt **list)
 
 void kj_set_apart(kj_arena *arena, const kj_tkernel *kernel)
 {
-    parting p = {.arena = arena, .kernel = kernel};
+    const kj_owned *owned = NULL;
+    parting p = {.arena = arena, .kernel = kernel, .owned = &owned};
     if (mixes(&p, kernel->body->body, NULL))
         kernel->body->barrier |= part_list(&p, &kernel->body->body);
 }

@@ -79,9 +79,14 @@ bool kj_ends_by_atomics(kj_arena *arena, const kj_tkernel *kernel, const kj_tstm
                         const kj_tarray *only);
 /* Does an atomic leave what it finds: atomic.add(a, i, 0)? It is a load then. */
 bool kj_is_poll(const kj_texpr *e);
-/* Does what a thread has for itself, its number or what an atomic gave it, beside what it loads, decide when it leaves
- * the loop? Else all may leave it at once. */
-bool kj_ends_by_own(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt *loop);
+/* What a thread has for itself, made of its number and of what atomics gave it: variables by id, local arrays by root id. */
+typedef struct kj_owned {
+    bool *var, *element;
+} kj_owned;
+const kj_owned *kj_find_owned(kj_arena *arena, const kj_tkernel *kernel);
+/* Does that, beside what it loads, decide when it leaves the loop? Else all may leave it at once. */
+bool kj_ends_by_own(kj_arena *arena, const kj_tkernel *kernel, const kj_owned *owned,
+                    const kj_tstmt *loop);
 /* By loads, or by what atomics give? */
 bool kj_waits(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt *loop);
 /* For a CPU: the kernel with one store where both ways of a condition end with it (joined.c). */

@@ -38,11 +38,10 @@ typedef struct look {
     bool deaf;             /* no load counts */
     bool plain;            /* all do */
     const kj_tarray *only; /* accesses of this array alone count, as it is named there; or NULL */
-    bool own; /* what a thread has for itself counts, and no plain load, which gives all the same */
-    const kj_tstmt *except; /* it is not looked at */
-    const void *kernel;     /* its body: who leaves that is not missed; or NULL */
-    bool ordered;           /* the loop has an atomic or a fence: plain loads count */
-    bool news;              /* is in a condition around what is being walked */
+    bool own;              /* what a thread has for itself counts */
+    const void *kernel;    /* its body: who leaves that is not missed; or NULL */
+    bool ordered;          /* the loop has an atomic or a fence: plain loads count */
+    bool news;             /* is in a condition around what is being walked */
     bool waits;
     bool changed;
 } look;
@@ -66,14 +65,20 @@ static bool is_fetched(const look *l, const kj_tarray *array)
     bool others = root->space == KJ_GLOBAL || root->space == KJ_SHARED;
     if (l->deaf || (l->only && array != l->only))
         return false;
-    bool plain = others && root->written && !l->own && (l->plain || l->ordered);
-    return kj_is_fetched_again(array) || plain;
+    return kj_is_fetched_again(array) || (others && root->written && (l->plain || l->ordered));
 }
 
 /* Is what an atomic gives news? */
 static bool tells(const look *l, const kj_texpr *e)
 {
     return l->tells && l->tells(e) && (!l->only || e->u.atomic.array == l->only);
+}
+
+/* Is it what others left, by a load or an atomic that does the same? */
+static bool finds_of_others(const kj_texpr *e)
+{
+    const kj_tarray *a = e->kind == KJ_TE_LOAD ? e->u.load.array : NULL;
+    return (a && kj_is_for_all(a) && a->root->written) || kj_is_poll(e);
 }
 
 static bool is_own_index(const kj_texpr *e)
@@ -145,6 +150,8 @@ static bool see(look *l, const kj_texpr *e)
     }
     for (int i = 0, n = kj_operands(e, operands); i < n; i++)
         news |= see(l, operands[i]);
+    if (l->own && finds_of_others(e))
+        news = false; /* where it looks for that may be its own */
     switch (e->kind) {
     case KJ_TE_VAR: return l->var[e->u.var->id];
     case KJ_TE_INDEX: return l->own && is_own_index(e);
@@ -264,8 +271,7 @@ static void see_stmt(look *l, const kj_tstmt *s)
 static void see_list(look *l, const kj_tstmt *s)
 {
     for (; s; s = s->next)
-        if (s != l->except)
-            see_stmt(l, s);
+        see_stmt(l, s);
 }
 
 static void know_nothing(look *l, const kj_tkernel *kernel)
@@ -382,21 +388,28 @@ static bool takes(const kj_texpr *e)
     return !kj_is_poll(e);
 }
 
-bool kj_ends_by_own(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt *loop)
+const kj_owned *kj_find_owned(kj_arena *arena, const kj_tkernel *kernel)
 {
-    look before = {
-        .arena = arena, .tells = is_atomic, .own = true, .except = loop, .kernel = kernel->body};
-    know_nothing(&before, kernel);
+    look l = {.arena = arena, .tells = takes, .deaf = true, .own = true, .kernel = kernel->body};
+    know_nothing(&l, kernel);
     do {
-        before.changed = false;
-        see_block(&before, kernel->body);
-    } while (before.changed);
+        l.changed = false;
+        see_block(&l, kernel->body);
+    } while (l.changed);
+    kj_owned *out = KJ_NEW(arena, kj_owned);
+    *out = (kj_owned){l.var, l.element};
+    return out;
+}
+
+bool kj_ends_by_own(kj_arena *arena, const kj_tkernel *kernel, const kj_owned *owned,
+                    const kj_tstmt *loop)
+{
     look as = {.arena = arena,
                .tells = takes,
                .deaf = true,
                .own = true,
-               .var = before.var,
-               .element = before.element};
+               .var = owned->var,
+               .element = owned->element};
     return loop_waits(&as, kernel, loop);
 }
 

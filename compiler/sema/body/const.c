@@ -88,7 +88,7 @@ typedef struct filling {
     char *data;        /* aggregates, in memory form */
     int64_t n;
     const char *what;
-    bool ok, literals; /* each of those given is one */
+    bool ok, narrow; /* kj_tarray.narrow */
 } filling;
 
 void kj_write_parts(const kj_operand *v, char *to)
@@ -138,9 +138,9 @@ static bool infer(kj_sema *s, const kj_item *item, filling *f)
         truth = &f->given[i];
         bools++;
     }
-    f->literals = true;
+    bool literals = true;
     for (int64_t i = 0; i < f->n; i++)
-        f->literals &= kj_is_untyped(&f->given[i]);
+        literals &= kj_is_untyped(&f->given[i]);
     if (truth && bools < f->n) {
         kj_message *m = kj_sema_error(s, truth->span, KJ_RULE_TYPE_MISMATCH,
                                       "a const array has numbers or bools, not both");
@@ -150,8 +150,10 @@ static bool infer(kj_sema *s, const kj_item *item, filling *f)
     if (!kj_unify(s, f->given, (int)f->n, KJ_VOID, item->value->span, "a const array"))
         return false;
     f->elem = f->given[0].u.scalar.e->type;
-    for (int64_t i = 0; i < f->n; i++)
+    for (int64_t i = 0; i < f->n; i++) {
         f->values[i] = f->given[i].u.scalar.e->u.value;
+        f->narrow |= literals && f->elem == KJ_F32 && kj_loses_digits(f->values[i].f);
+    }
     return true;
 }
 
@@ -260,7 +262,7 @@ static kj_tarray *const_array(kj_sema *s, const kj_item *item)
     for (int64_t i = 0; i < count && !f.of; i++)
         kj_value_write(f.data, i, kj_fold_convert(f.values[i], f.elem));
     kj_tarray *a = new_array(s, item, f.elem, f.of, ndim, shape, f.data);
-    a->literals = f.literals;
+    a->narrow = f.narrow;
     return a;
 }
 

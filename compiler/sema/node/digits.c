@@ -4,18 +4,17 @@
 
 #include "sema/node/node.h"
 
-/* Has an f32 with few digits more of them as an f64? */
-static bool has_digits(double x)
+bool kj_loses_digits(double x)
 {
     char shortest[32];
     if (!isfinite(x))
-        return true;
+        return false;
     for (int digits = 1; digits <= 9; digits++) {
         kj_snprintf(shortest, sizeof shortest, "%.*g", digits, x);
         if ((float)kj_strtod(shortest, NULL) == (float)x)
             break;
     }
-    return kj_strtod(shortest, NULL) == x;
+    return kj_strtod(shortest, NULL) != x;
 }
 
 /* Numbers alone were given to it, and that it is an f32 is not its name: f32_rd's is. */
@@ -46,7 +45,7 @@ bool kj_of_literals(const kj_sema *s, const kj_texpr *e)
         return kj_of_literals(s, e->u.fma.a) && kj_of_literals(s, e->u.fma.b) &&
                kj_of_literals(s, e->u.fma.c);
     case KJ_TE_CALL: return is_call_of_literals(s, e);
-    case KJ_TE_LOAD: return e->u.load.array->root->literals;
+    case KJ_TE_LOAD: return e->u.load.array->root->narrow;
     case KJ_TE_SELECT: /* a tuple's item, by an index that the thread knows */
         return kj_of_literals(s, e->u.select.yes) && kj_of_literals(s, e->u.select.no);
     default: return false;
@@ -107,7 +106,7 @@ static bool call_loses_digits(const kj_texpr *e)
 static bool loses_digits(const kj_texpr *e)
 {
     switch (e->kind) {
-    case KJ_TE_CONST: return !has_digits(e->u.value.f);
+    case KJ_TE_CONST: return kj_loses_digits(e->u.value.f);
     case KJ_TE_VAR:
     case KJ_TE_LOAD: return true;
     case KJ_TE_UNARY: return loses_digits(e->u.unary.arg);

@@ -454,6 +454,8 @@ kj_texpr *kj_te_index(kj_sema *s, kj_index which, int axis, kj_span span);
 
 /* ---- digits.c ---- */
 
+/* Has it, as it stands in an f32 with few digits, more of them as an f64? */
+bool kj_loses_digits(double x);
 /* An f32 only since that is what numbers are that meet no other type? */
 bool kj_of_literals(const kj_sema *s, const kj_texpr *e);
 /* A scalar of a type that stands in the source: that one, if it is such an f32, is meant. */
