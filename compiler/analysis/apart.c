@@ -4,8 +4,9 @@
  * A loop that waits runs thread after thread, and with it all of its region, where no warp is together. So a list of
  * statements that has both is cut in front of an operation, or behind one, as if the source had syncthreads() there. A
  * statement that holds both is cut within, or between its condition and what stands under that. The barrier is none of the
- * program's: it orders nothing for those who look for races, and a thread that does not come to it is not missed. What stays in one region is told by kj_check_warps: an expression that has both, and an operation at which a
- * lock is held. The threads that wait for that lock would never come to a barrier. */
+ * program's: it orders nothing for those who look for races, and a thread that does not come to it is not missed. What
+ * stays in one region is told by kj_check_warps: an expression that has both, and an operation at which a lock is held. The
+ * threads that wait for that lock would never come to a barrier. */
 #include <string.h>
 
 #include "analysis/regions.h"
