@@ -74,11 +74,12 @@ static bool tells(const look *l, const kj_texpr *e)
     return l->tells && l->tells(e) && (!l->only || e->u.atomic.array == l->only);
 }
 
-/* Is it what others left, by a load or an atomic that does the same? */
-static bool finds_of_others(const kj_texpr *e)
+/* Is it news of others, by a load or an atomic that does the same? Outside of the loop that is what is fetched again. */
+static bool finds_of_others(const look *l, const kj_texpr *e)
 {
     const kj_tarray *a = e->kind == KJ_TE_LOAD ? e->u.load.array : NULL;
-    return (a && kj_is_for_all(a) && a->root->written) || kj_is_poll(e);
+    bool plain = a && !l->kernel && kj_is_for_all(a) && a->root->written;
+    return plain || (a && kj_is_fetched_again(a)) || kj_is_poll(e);
 }
 
 static bool is_own_index(const kj_texpr *e)
@@ -150,7 +151,7 @@ static bool see(look *l, const kj_texpr *e)
     }
     for (int i = 0, n = kj_operands(e, operands); i < n; i++)
         news |= see(l, operands[i]);
-    if (l->own && finds_of_others(e))
+    if (l->own && finds_of_others(l, e))
         news = false; /* where it looks for that may be its own */
     switch (e->kind) {
     case KJ_TE_VAR: return l->var[e->u.var->id];
