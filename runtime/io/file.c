@@ -137,18 +137,20 @@ void kj_file_abandon(kj_out_file *file)
     *file = (kj_out_file){.fd = -1};
 }
 
-kjit_status kj_file_get(kjit_context *ctx, const char *path, char **text, size_t *size)
+kjit_status kj_file_get_from(kjit_context *ctx, int fd, const char *path, int64_t most, char **text,
+                             size_t *size)
 {
     enum { PIECE = 1 << 16 };
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return kj_file_error(ctx, "read", path);
     struct stat st;
-    size_t used = 0,
+    size_t used = 0, wanted = most < INT64_MAX ? (size_t)most : SIZE_MAX,
            room = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? (size_t)st.st_size + 1 : PIECE;
     char *data = malloc(room);
     int64_t got = 0;
-    while (data && (got = kj_file_read(fd, data + used, room - used)) > 0) {
+    while (data && used < wanted) {
+        size_t space = room - used, left = wanted - used;
+        got = kj_file_read(fd, data + used, left < space ? left : space);
+        if (got <= 0)
+            break;
         used += (size_t)got;
         if (used < room)
             continue;
@@ -157,16 +159,24 @@ kjit_status kj_file_get(kjit_context *ctx, const char *path, char **text, size_t
             free(data);
         data = more;
     }
-    kjit_status status = !data     ? kj_no_memory(ctx)
-                         : got < 0 ? kj_file_error(ctx, "read", path)
-                                   : KJIT_OK;
-    close(fd);
-    if (status != KJIT_OK) {
+    if (!data)
+        return kj_no_memory(ctx);
+    if (got < 0) {
         free(data);
-        return status;
+        return kj_file_error(ctx, "read", path);
     }
     data[used] = '\0'; /* less than room */
     *text = data;
     *size = used;
     return KJIT_OK;
+}
+
+kjit_status kj_file_get(kjit_context *ctx, const char *path, char **text, size_t *size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return kj_file_error(ctx, "read", path);
+    kjit_status status = kj_file_get_from(ctx, fd, path, INT64_MAX, text, size);
+    close(fd);
+    return status;
 }

@@ -23,6 +23,9 @@ void kj_file_abandon(kj_out_file *file);
 int64_t kj_file_read(int fd, void *data, size_t size);
 /* The whole file, of a pipe all that comes, and a NUL behind it; *text is for free(). */
 kjit_status kj_file_get(kjit_context *ctx, const char *path, char **text, size_t *size);
+/* The same of what is open, from where it stands, and no more than `most` bytes. */
+kjit_status kj_file_get_from(kjit_context *ctx, int fd, const char *path, int64_t most, char **text,
+                             size_t *size);
 
 /* ---- Kinds of files (formats.c) ---- */
 

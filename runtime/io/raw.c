@@ -11,9 +11,12 @@
 /* A file that is being read: of a regular one the elements are read where they stay, of others there is all. */
 typedef struct reader {
     const kj_load_request *q;
-    int fd;       /* -1: not of a regular file */
-    char *text;   /* or NULL */
-    int64_t size; /* bytes behind the offset */
+    int fd;
+    char *text;    /* or NULL: they stay in the file */
+    int64_t size;  /* bytes behind the offset */
+    int64_t takes; /* those of the shape, with 1 for the axis */
+    int64_t shape[KJIT_MAX_NDIM];
+    int axis; /* where the shape asked for has -1, or -1 */
     size_t elem;
 } reader;
 
@@ -65,32 +68,40 @@ static kjit_status open_axis(const kj_load_request *q, int *axis)
     return KJIT_OK;
 }
 
-static kjit_status find_shape(const reader *r, int64_t shape[KJIT_MAX_NDIM])
+/* The bytes its shape takes, with one item where it is -1. */
+static kjit_status take_shape(reader *r)
 {
     const kj_load_request *q = r->q;
     char text[KJ_SHAPE_TEXT];
-    int axis;
     int64_t count;
-    kjit_status status = open_axis(q, &axis);
+    kjit_status status = open_axis(q, &r->axis);
     if (status != KJIT_OK)
         return status;
     for (int i = 0; i < q->ndim; i++)
-        shape[i] = i == axis ? 1 : q->shape[i];
-    if (!kj_shape_count(q->ndim, shape, r->elem, &count))
+        r->shape[i] = i == r->axis ? 1 : q->shape[i];
+    if (!kj_shape_count(q->ndim, r->shape, r->elem, &count))
         return kj_fail(q->ctx, KJIT_SHAPE, "the shape %s is of more than a file can hold",
                        kj_shape_text(q->ndim, q->shape, text));
-    int64_t bytes = count * (int64_t)r->elem;
-    if (axis < 0)
-        return bytes <= r->size ? KJIT_OK : wrong_size(r, bytes, false);
-    if (bytes == 0)
+    r->takes = count * (int64_t)r->elem;
+    if (r->axis >= 0 && r->takes == 0)
         return kj_fail(q->ctx, KJIT_SHAPE, "the shape %s: beside an extent of 0 none can be -1",
                        kj_shape_text(q->ndim, q->shape, text));
-    shape[axis] = r->size / bytes;
-    return r->size % bytes == 0 ? KJIT_OK : wrong_size(r, bytes, true);
+    return KJIT_OK;
+}
+
+/* Does the file have what the shape takes? */
+static kjit_status fit_shape(reader *r)
+{
+    if (r->axis < 0)
+        return r->takes <= r->size ? KJIT_OK : wrong_size(r, r->takes, false);
+    r->shape[r->axis] = r->size / r->takes;
+    return r->size % r->takes == 0 ? KJIT_OK : wrong_size(r, r->takes, true);
 }
 
 /* ---- Reading ---- */
 
+/* Opened once: a second opening of a fifo would wait for another writer. Where the shape says how many bytes are
+ * wanted, no more of them are taken: /dev/zero never ends. */
 static kjit_status begin(reader *r)
 {
     const kj_load_request *q = r->q;
@@ -99,12 +110,12 @@ static kjit_status begin(reader *r)
     r->fd = open(q->path, O_RDONLY | O_CLOEXEC);
     if (r->fd < 0)
         return kj_file_error(q->ctx, "read", q->path);
-    if (fstat(r->fd, &st) == 0 && S_ISREG(st.st_mode)) {
+    if (fstat(r->fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) { /* /proc has none */
         r->size = st.st_size;
     } else {
-        close(r->fd);
-        r->fd = -1;
-        kjit_status status = kj_file_get(q->ctx, q->path, &r->text, &size);
+        bool bounded = r->axis < 0 && r->takes < INT64_MAX - q->offset;
+        kjit_status status = kj_file_get_from(
+            q->ctx, r->fd, q->path, bounded ? q->offset + r->takes : INT64_MAX, &r->text, &size);
         if (status != KJIT_OK)
             return status;
         r->size = (int64_t)size;
@@ -138,13 +149,12 @@ static kjit_status fill(const reader *r, kjit_array *a)
     return KJIT_OK;
 }
 
-static kjit_status read_all(const reader *r, kjit_array **out)
+static kjit_status read_all(reader *r, kjit_array **out)
 {
-    int64_t shape[KJIT_MAX_NDIM];
     kjit_array *a;
-    kjit_status status = find_shape(r, shape);
+    kjit_status status = fit_shape(r);
     if (status == KJIT_OK)
-        status = kjit_array_create(r->q->ctx, (kjit_dtype)r->q->dtype, r->q->ndim, shape, 'C',
+        status = kjit_array_create(r->q->ctx, (kjit_dtype)r->q->dtype, r->q->ndim, r->shape, 'C',
                                    KJIT_HOST, &a);
     if (status != KJIT_OK)
         return status;
@@ -173,7 +183,9 @@ kjit_status kj_raw_load(const kj_load_request *q, kjit_array **out)
     reader r = {.q = &whole, .fd = -1, .elem = kjit_dtype_size((kjit_dtype)q->dtype)};
     if (q->of)
         r.elem = (size_t)q->of->size;
-    kjit_status status = begin(&r);
+    kjit_status status = take_shape(&r);
+    if (status == KJIT_OK)
+        status = begin(&r);
     if (status == KJIT_OK)
         status = read_all(&r, out);
     if (r.fd >= 0)

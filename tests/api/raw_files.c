@@ -1,8 +1,11 @@
 /* Raw bytes and sound by the library: every type and order of bytes, headers of every kind, wrong ones, and bytes that were changed. */
 #include "api.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 
 static int memory; /* in memory: thousands of files would keep the disk busy */
 
@@ -143,6 +146,48 @@ static void test_raw_errors(void **state)
     FAILS(kjit_array_load_with(ctx, folder, &how, &a), KJIT_IO, "directory");
     OK(kjit_array_load_with(ctx, "/dev/null", &how, &a)); /* no regular file: all that comes */
     assert_int_equal(kjit_array_size(a), 0);
+    kjit_array_free(a);
+}
+
+/* A fifo is opened once: what its writer gave is not lost, and no second writer is waited for. What never ends gives
+ * what the shape takes; a file of /proc says it has no bytes. */
+static void test_raw_streams(void **state)
+{
+    (void)state;
+    enum { N = 100000 };
+    static float data[N];
+    for (int i = 0; i < N; i++)
+        data[i] = (float)i;
+    const char *path = path_of("fifo");
+    kjit_array *a;
+    kjit_load_options how = {.as_dtype = 1, .dtype = KJIT_F32, .format = "raw", .offset = 4};
+    assert_int_equal(mkfifo(path, 0600), 0);
+    alarm(60);
+    pid_t writer = fork();
+    if (writer == 0) {
+        int fd = open(path, O_WRONLY);
+        _exit(write(fd, data, sizeof data) == sizeof data ? 0 : 1);
+    }
+    int end;
+    OK(kjit_array_load_with(ctx, path, &how, &a));
+    assert_int_equal(waitpid(writer, &end, 0), writer);
+    assert_int_equal(end, 0);
+    assert_int_equal(kjit_array_size(a), N - 1);
+    assert_memory_equal(kjit_array_data(a), data + 1, sizeof data - 4);
+    kjit_array_free(a);
+    how.shape = SHAPE(16);
+    how.ndim = 1;
+    OK(kjit_array_load_with(ctx, "/dev/zero", &how, &a));
+    assert_int_equal(kjit_array_size(a), 16);
+    assert_true(((float *)kjit_array_data(a))[15] == 0);
+    kjit_array_free(a);
+    alarm(0);
+    FAILS(kjit_array_load_with(ctx, "/dev/null", &how, &a), KJIT_FORMAT, "the offset is 4");
+    how.offset = 0;
+    FAILS(kjit_array_load_with(ctx, "/dev/null", &how, &a), KJIT_FORMAT, "0 bytes, not the 64");
+    how = (kjit_load_options){.as_dtype = 1, .dtype = KJIT_U8, .format = "raw"};
+    OK(kjit_array_load_with(ctx, "/proc/self/stat", &how, &a));
+    assert_true(kjit_array_size(a) > 0);
     kjit_array_free(a);
 }
 
@@ -420,10 +465,11 @@ static void test_wav_hostile(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_types),      cmocka_unit_test(test_views),
-        cmocka_unit_test(test_raw_errors), cmocka_unit_test(test_wav_forms),
-        cmocka_unit_test(test_wav_errors), cmocka_unit_test(test_wav_types),
-        cmocka_unit_test(test_wav_saved),  cmocka_unit_test(test_wav_hostile),
+        cmocka_unit_test(test_types),       cmocka_unit_test(test_views),
+        cmocka_unit_test(test_raw_errors),  cmocka_unit_test(test_raw_streams),
+        cmocka_unit_test(test_wav_forms),   cmocka_unit_test(test_wav_errors),
+        cmocka_unit_test(test_wav_types),   cmocka_unit_test(test_wav_saved),
+        cmocka_unit_test(test_wav_hostile),
     };
     int failed = cmocka_run_group_tests(tests, make_context, drop_context);
     drop_folder();
