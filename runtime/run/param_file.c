@@ -46,48 +46,65 @@ static bool take_shape(kj_rsource *s, const char *text)
     return !text[-1];
 }
 
-/* What stands behind "key=", as the key's value; false: there is no such. */
-static bool take_option(kj_rsource *s, const char *option)
+enum { DTYPE, SHAPE, OFFSET, ORDER, FORMAT, NOPTIONS };
+
+/* Which of them "key=value" is; NOPTIONS: none. */
+static int option_of(const char *option)
 {
-    const char *value = strchr(option, '=');
-    if (!value)
-        return false;
-    size_t n = (size_t)(value++ - option);
-#define IS(key) (n == sizeof key - 1 && memcmp(option, key, n) == 0)
-    if (IS("dtype")) {
-        s->dtype = value;
-        return *value != '\0';
-    }
-    if (IS("shape"))
-        return take_shape(s, value);
-    if (IS("offset"))
-        return take_int(&value, &s->how.offset) && !*value;
-    if (IS("order")) {
-        s->how.big_endian = strcmp(value, "big") == 0;
-        return s->how.big_endian || strcmp(value, "little") == 0;
-    }
-    s->how.format = value;
-    return IS("format");
-#undef IS
+    static const char *const keys[NOPTIONS] = {"dtype=", "shape=", "offset=", "order=", "format="};
+    int key = 0;
+    while (key < NOPTIONS && strncmp(option, keys[key], strlen(keys[key])) != 0)
+        key++;
+    return key;
 }
 
-/* ",key=value" of the end, as long as that is no part of the path; what cannot be one remains, and is told. */
+/* The value of one; false: it is none. */
+static bool take_option(kj_rsource *s, int key, const char *value)
+{
+    switch (key) {
+    case DTYPE: s->dtype = value; return *value != '\0';
+    case SHAPE: return take_shape(s, value);
+    case OFFSET: return take_int(&value, &s->how.offset) && !*value;
+    case ORDER:
+        s->how.big_endian = strcmp(value, "big") == 0;
+        return s->how.big_endian || strcmp(value, "little") == 0;
+    case FORMAT: s->how.format = value; return *value != '\0';
+    default: return false;
+    }
+}
+
+/* ",key=value" of the end, as long as that is no part of the path; what cannot be one is told where a file stands
+ * before it all, and else a part of the path where it is of no such key. */
 static bool take_options(kj_run *r, kj_rsource *s, const char *text)
 {
-    char *comma;
-    while (access(s->path, F_OK) != 0 && (comma = strrchr(s->path, ',')) != NULL) {
+    char *comma,
+        *wrong = NULL; /* the comma before the first of those that are none, or there twice */
+    bool given[NOPTIONS + 1] = {false}, twice = false;
+    while (access(s->path, F_OK) != 0 && (comma = strrchr(s->path, ',')) != NULL &&
+           strchr(comma, '=')) {
+        char *option = comma + 1;
+        int key = option_of(option);
         *comma = '\0';
-        if (take_option(s, comma + 1))
-            continue;
-        if (strchr(comma + 1, '=') && access(s->path, F_OK) == 0)
-            return kj_run_fail(r, KJIT_INVALID, kj_run_nowhere,
+        bool again = key < NOPTIONS && given[key];
+        if (again || !take_option(s, key, strchr(option, '=') + 1)) {
+            wrong = comma;
+            twice = again;
+        }
+        given[key] = true;
+    }
+    if (!wrong)
+        return true;
+    if (access(s->path, F_OK) != 0) {
+        if (option_of(wrong + 1) == NOPTIONS)
+            memcpy(s->path, text, (size_t)(wrong - s->path) + strlen(wrong + 1) + 1);
+        return true;
+    }
+    return twice ? kj_run_fail(r, KJIT_INVALID, kj_run_nowhere, "'%s': '%.*s' stands there twice",
+                               text, (int)strcspn(wrong + 1, "=") + 1, wrong + 1)
+                 : kj_run_fail(r, KJIT_INVALID, kj_run_nowhere,
                                "'%s': behind the file's name stand dtype=f32, shape=480x640, "
                                "offset=16, order=big and format=raw, not '%s'",
-                               text, comma + 1);
-        *comma = ',';
-        break;
-    }
-    return true;
+                               text, wrong + 1);
 }
 
 bool kj_run_source(kj_run *r, const char *text, kj_rsource *s)
