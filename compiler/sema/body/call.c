@@ -211,14 +211,23 @@ static bool recursive(kj_sema *s, const kj_item *item, const kj_expr *e)
     return true;
 }
 
+/* More than one argument has a name. */
+static bool other_names(const kj_expr *call)
+{
+    int n = 0;
+    for (const kj_expr *arg = call->u.call.args; arg; arg = arg->next)
+        n += arg->keyword != NULL;
+    return n > 1;
+}
+
 bool kj_no_keywords(kj_sema *s, const kj_expr *e, const char *name)
 {
     for (const kj_expr *arg = e->u.call.args; arg; arg = arg->next) {
         if (arg->keyword) {
             kj_message *m = kj_sema_error(s, arg->keyword_span, KJ_RULE_KEYWORD,
                                           "'%s' takes its arguments by place, without names", name);
-            if (kj_asks_condition(name))
-                kj_hint_equals(s, m, arg);
+            if (kj_asks_condition(name) && !other_names(e))
+                kj_hint_equals(s, m, arg, arg == e->u.call.args ? name : NULL);
             return false;
         }
     }

@@ -11,7 +11,7 @@ static bool check_keywords(kj_sema *s, const kj_expr *call, const char *called,
                            const char *signature)
 {
     kj_run_signature known = kj_run_signature_of(signature);
-    if (call->u.call.callee->kind == KJ_E_NAME && kj_names_condition(s, call, called))
+    if (call->u.call.callee->kind == KJ_E_NAME && kj_names_condition(s, call, called, signature))
         return false;
     for (const kj_expr *arg = call->u.call.args; arg; arg = arg->next) {
         if (!arg->keyword || known.named_rest || kj_run_parameter_named(&known, arg->keyword) >= 0)

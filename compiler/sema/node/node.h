@@ -297,8 +297,6 @@ void kj_undeclared_anew(kj_sema *s);
 void kj_undeclared(kj_sema *s, const char *name, kj_span span);
 /* The same without a hint; NULL: it was told. */
 kj_message *kj_undeclared_here(kj_sema *s, const char *name, kj_span span);
-/* May a variable have its name: is it none, or of the language's functions? */
-bool kj_is_free_name(const kj_symbol *sym);
 void kj_undeclared_target(kj_sema *s, const char *name, kj_span span); /* of an assignment */
 /* siblings.c: how a name that is not declared stands in its body, by the text. */
 typedef struct kj_first_use {
@@ -312,8 +310,15 @@ bool kj_begins_statement(const kj_source *source,
 const kj_file *kj_file_here(const kj_sema *s); /* whose text is checked */
 /* G of a file that is used: util.G. False: none has it, or several. */
 bool kj_hint_used(kj_sema *s, kj_message *m, const char *name);
-/* Does the item around the span call what has the name? */
-bool kj_is_called_in(const kj_source *source, const char *name, kj_span span);
+/* Does the item around the span call what has the name, or name members of it? */
+bool kj_is_called_in(const kj_source *source, const char *name, kj_span span, bool members);
+/* Is it the language's, and used as such in the item, so that no variable there can have its name? */
+bool kj_is_needed(const kj_sema *s, const char *name, kj_span span);
+bool kj_any_is_needed(const kj_sema *s, const kj_expr *names);
+/* May a variable have its name: is it none, or of the language's functions? */
+bool kj_is_free_name(const kj_symbol *sym);
+/* const N = n: 'n' does not mean 'N'. */
+bool kj_is_being_declared(kj_sema *s, const char *near, kj_span span);
 /* Where a var or let of the item, before the span, declares it; NULL: none does. */
 const char *kj_declared_before(const kj_source *source, const char *name, kj_span span);
 /* What to write for a name whose block has ended: `behind` the name where it is declared. */
@@ -521,10 +526,10 @@ const char *kj_builtin_words(kj_sema *s, kj_builtin id);
 bool kj_names_last(kj_sema *s, const kj_expr *args);
 /* Is what is asked first a condition: all, any, assert, where? */
 bool kj_asks_condition(const char *called);
-/* Of such a call, all(a = b): a comparison is written ==. */
-void kj_hint_equals(kj_sema *s, kj_message *m, const kj_expr *arg);
+/* Of such a call, all(a = b): a comparison is written ==; what has a name behind the first, of NULL, loses it. */
+void kj_hint_equals(kj_sema *s, kj_message *m, const kj_expr *arg, const char *first_of);
 /* Refuses it in a run block, where other arguments have names. */
-bool kj_names_condition(kj_sema *s, const kj_expr *call, const char *called);
+bool kj_names_condition(kj_sema *s, const kj_expr *call, const char *called, const char *signature);
 /* Reports the wrong number of arguments, with the signature; no value. */
 enum { KJ_ANY_NUMBER = INT32_MAX }; /* of arguments */
 kj_operand kj_arity_error(kj_sema *s, const kj_expr *call, const char *name, const char *signature,

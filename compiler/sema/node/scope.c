@@ -383,14 +383,6 @@ kj_message *kj_undeclared_here(kj_sema *s, const char *name, kj_span span)
     return kj_sema_error(s, span, KJ_RULE_UNDECLARED, "'%s' is not declared", name);
 }
 
-/* const N = n: 'n' does not mean 'N'. */
-static bool is_being_declared(kj_sema *s, const char *near, kj_span span)
-{
-    const kj_symbol *sym = kj_scope_find(s->scope, near);
-    const kj_expr *value = sym && sym->kind == KJ_SYM_CONST ? sym->item->value : NULL;
-    return value && value->span.begin <= span.begin && span.end <= value->span.end;
-}
-
 void kj_undeclared(kj_sema *s, const char *name, kj_span span)
 {
     kj_message *m = kj_undeclared_here(s, name, span);
@@ -417,7 +409,7 @@ void kj_undeclared(kj_sema *s, const char *name, kj_span span)
         kj_hint_ended(s, m, name, before + strlen(name));
         return;
     }
-    if (own && !is_being_declared(s, own, span)) {
+    if (own && !kj_is_being_declared(s, own, span)) {
         kj_suggest(s, m, name, own, false);
         return;
     }
@@ -433,7 +425,7 @@ void kj_undeclared(kj_sema *s, const char *name, kj_span span)
         kj_hint_where(s, m, span);
     else if (!s->in_run && kj_run_builtin_named(name) >= 0)
         kj_hint_of_run(s, m, name);
-    else if (near && !is_being_declared(s, near, span))
+    else if (near && !kj_is_being_declared(s, near, span))
         kj_suggest(s, m, name, near, is_predefined(s, near));
     else if (keyword)
         kj_did_you_mean(s->diag, m, keyword);
@@ -441,14 +433,8 @@ void kj_undeclared(kj_sema *s, const char *name, kj_span span)
         kj_hint_included(s, m, name);
 }
 
-bool kj_is_free_name(const kj_symbol *sym)
-{
-    return !sym ||
-           (!sym->span.end && (sym->kind == KJ_SYM_BUILTIN || sym->kind == KJ_SYM_NAMESPACE));
-}
-
 /* A name that is assigned before it is read is a variable without its var; else it may be another one's. */
-static void hint_target(kj_sema *s, kj_message *m, const char *name, kj_span span)
+static void hint_target(kj_sema *s, kj_message *m, const char *name, kj_span span, bool needed)
 {
     kj_first_use use = kj_first_use_of(s->diag->source, name, span);
     const char *near = use.plain && use.again ? NULL : nearest(s, name, VARIABLES);
@@ -457,9 +443,9 @@ static void hint_target(kj_sema *s, kj_message *m, const char *name, kj_span spa
         return;
     }
     bool unwanted = strcmp(name, "_") == 0;
-    if (kj_is_called_in(s->diag->source, name, span)) {
+    if (needed) {
         kj_hint(s->diag, m,
-                "a variable is declared first, by a name that no call here has: var v = ...");
+                "a variable is declared first, by a name that nothing here has: var v = ...");
         return;
     }
     if (unwanted)
@@ -477,15 +463,19 @@ static void hint_target(kj_sema *s, kj_message *m, const char *name, kj_span spa
 
 void kj_undeclared_target(kj_sema *s, const char *name, kj_span span)
 {
-    bool of_language = kj_scope_find(s->scope, name) != NULL;
+    bool of_language = kj_scope_find(s->scope, name) != NULL,
+         needed = of_language ? kj_is_needed(s, name, span)
+                              : kj_is_called_in(s->diag->source, name, span, false);
     if (!was_told(s, name, span)) {
         kj_message *m =
             of_language
                 ? kj_sema_error(s, span, KJ_RULE_NOT_ASSIGNABLE, "'%s' is not a variable", name)
                 : kj_sema_error(s, span, KJ_RULE_UNDECLARED, "'%s' is not declared", name);
         if (kj_is_shown(s->diag, m))
-            hint_target(s, m, name, span);
+            hint_target(s, m, name, span, needed);
     }
+    if (of_language && s->in_run && needed) /* it stays what the calls take it for */
+        return;
     kj_scope *scope = s->scope;
     if (of_language && !s->in_run) /* behind this block it is none of the language's, either */
         s->scope = scope_of_body(s);
@@ -510,11 +500,17 @@ bool kj_undeclared_targets(kj_sema *s, const kj_expr *targets)
         kj_message *m =
             kj_sema_error(s, targets->span, KJ_RULE_UNDECLARED, "'%s' is not %s", targets->u.name,
                           kj_scope_find(s->scope, targets->u.name) ? "a variable" : "declared");
-        kj_hint(s->diag, m, "variables are declared first: let %s = ...", names);
-        kj_fix(s->diag, m, (kj_span){targets->span.begin, targets->span.begin}, "let ");
+        if (kj_any_is_needed(s, targets)) {
+            kj_hint(s->diag, m,
+                    "variables are declared first, by names that nothing here has: let v, w = ...");
+        } else {
+            kj_hint(s->diag, m, "variables are declared first: let %s = ...", names);
+            kj_fix(s->diag, m, (kj_span){targets->span.begin, targets->span.begin}, "let ");
+        }
     }
     for (const kj_expr *e = targets; e; e = e->next)
-        kj_declare_value(s, e->u.name, e->span, KJ_ROLE_VAR, kj_no_value(e->span));
+        if (!s->in_run || !kj_is_needed(s, e->u.name, e->span))
+            kj_declare_value(s, e->u.name, e->span, KJ_ROLE_VAR, kj_no_value(e->span));
     return true;
 }
 

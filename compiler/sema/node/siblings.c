@@ -91,15 +91,44 @@ kj_first_use kj_first_use_of(const kj_source *source, const char *name, kj_span 
                           .behind_block = plain && outlives_block(source, end, name)};
 }
 
-bool kj_is_called_in(const kj_source *source, const char *name, kj_span span)
+bool kj_is_called_in(const kj_source *source, const char *name, kj_span span, bool members)
 {
     const char *text = source->text, *at = text + span.begin;
     while (at > text && !(at[-1] == '\n' && begins_item(at)))
         at--;
-    for (; (at = next_place(text, at, name)); at++)
-        if (at[strlen(name)] == '(')
+    for (; (at = next_place(text, at, name)); at++) {
+        const char *behind = at + strlen(name);
+        behind += strspn(behind, " \t");
+        if (*behind == '(' || (members && *behind == '.' && behind[1] != '.'))
+            return true;
+    }
+    return false;
+}
+
+bool kj_is_needed(const kj_sema *s, const char *name, kj_span span)
+{
+    return kj_scope_find(s->scope, name) && kj_is_called_in(s->diag->source, name, span, true);
+}
+
+bool kj_any_is_needed(const kj_sema *s, const kj_expr *names)
+{
+    for (const kj_expr *e = names; e; e = e->next)
+        if (kj_is_needed(s, e->u.name, e->span))
             return true;
     return false;
+}
+
+bool kj_is_free_name(const kj_symbol *sym)
+{
+    return !sym ||
+           (!sym->span.end && (sym->kind == KJ_SYM_BUILTIN || sym->kind == KJ_SYM_NAMESPACE));
+}
+
+bool kj_is_being_declared(kj_sema *s, const char *near, kj_span span)
+{
+    const kj_symbol *sym = kj_scope_find(s->scope, near);
+    const kj_expr *value = sym && sym->kind == KJ_SYM_CONST ? sym->item->value : NULL;
+    return value && value->span.begin <= span.begin && span.end <= value->span.end;
 }
 
 const char *kj_declared_before(const kj_source *source, const char *name, kj_span span)

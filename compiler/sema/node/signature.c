@@ -70,31 +70,77 @@ bool kj_asks_condition(const char *called)
     return false;
 }
 
-void kj_hint_equals(kj_sema *s, kj_message *m, const kj_expr *arg)
+static bool is_truth(const kj_expr *e)
 {
-    const kj_symbol *sym = kj_scope_find(s->scope, arg->keyword);
-    kj_span name = arg->keyword_span, sign = kj_between(s, name, arg->span, "=");
-    const char *text = s->diag->source->text;
-    bool value = sym && sym->kind == KJ_SYM_VALUE && strcmp(arg->keyword, "condition") != 0;
-    if (!value) {
-        kj_hint(s->diag, m, "leave '%s =' out", arg->keyword);
-        kj_fix(s->diag, m, (kj_span){name.begin, sign.end + (text[sign.end] == ' ')}, "%s", "");
-        return;
-    }
-    kj_write(s->diag, m, (kj_span){name.begin, arg->span.end}, "%s == %s", arg->keyword,
-             kj_operand_text(s, arg->span, "..."));
-    if (text[arg->span.begin - 1] == '(') /* it has its parentheses */
-        kj_fix(s->diag, m, sign, "==");
+    return e->kind == KJ_E_CHAIN || e->kind == KJ_E_LOGIC || e->kind == KJ_E_BOOL ||
+           (e->kind == KJ_E_UNARY && e->u.unary.op == KJ_OP_NOT) ||
+           (e->kind == KJ_E_BINARY && kj_ops[e->u.binary.op].class == KJ_OPS_COMPARE);
 }
 
-bool kj_names_condition(kj_sema *s, const kj_expr *call, const char *called)
+static bool is_literal(const kj_expr *e)
+{
+    return e->kind == KJ_E_INT || e->kind == KJ_E_FLOAT || e->kind == KJ_E_IMAG ||
+           e->kind == KJ_E_STRING;
+}
+
+/* a = b, of two values: b is one whole side of a comparison. */
+static bool is_comparison_meant(kj_sema *s, const kj_expr *arg)
+{
+    const kj_symbol *sym = kj_scope_find(s->scope, arg->keyword);
+    bool same = arg->kind == KJ_E_NAME && strcmp(arg->u.name, arg->keyword) == 0;
+    return sym && sym->kind == KJ_SYM_VALUE && strcmp(arg->keyword, "condition") != 0 && !same &&
+           !is_truth(arg) && arg->kind != KJ_E_COND;
+}
+
+void kj_hint_equals(kj_sema *s, kj_message *m, const kj_expr *arg, const char *first_of)
+{
+    kj_span name = arg->keyword_span, sign = kj_between(s, name, arg->span, "=");
+    const char *text = s->diag->source->text;
+    bool given = strcmp(arg->keyword, "condition") == 0 ||
+                 (first_of && (strcmp(first_of, "all") == 0 || strcmp(first_of, "any") == 0) &&
+                  strcmp(arg->keyword, "a") == 0);
+    if (first_of && is_comparison_meant(s, arg)) {
+        kj_write(s->diag, m, (kj_span){name.begin, arg->span.end}, "%s == %s", arg->keyword,
+                 kj_operand_text(s, arg->span, "..."));
+        if (text[arg->span.begin - 1] == '(') /* it has its parentheses */
+            kj_fix(s->diag, m, sign, "==");
+    } else if (!first_of || (given ? !is_literal(arg)
+                                   : !kj_scope_find(s->scope, arg->keyword) && is_truth(arg))) {
+        kj_hint(s->diag, m, "leave '%s =' out", arg->keyword);
+        kj_fix(s->diag, m, (kj_span){name.begin, sign.end + (text[sign.end] == ' ')}, "%s", "");
+    } else {
+        kj_hint(s->diag, m, "a comparison is written ==");
+    }
+}
+
+/* where(a=1, b=2, condition=c), assert(message="m", condition=c): the first has a name of another of its parameters, or
+ * beside it stands a name that is none. */
+static bool hint_of_order(kj_sema *s, kj_message *m, const kj_expr *call, const char *called,
+                          const char *signature)
+{
+    kj_run_signature known = kj_run_signature_of(signature);
+    const kj_expr *first = call->u.call.args;
+    bool others = false, unknown = false;
+    for (const kj_expr *arg = first->next; arg; arg = arg->next) {
+        others |= arg->keyword != NULL;
+        unknown |= arg->keyword && kj_run_parameter_named(&known, arg->keyword) < 1;
+    }
+    bool later = kj_run_parameter_named(&known, first->keyword) > 0 &&
+                 (others || !is_comparison_meant(s, first));
+    if (later || unknown)
+        kj_hint(s->diag, m, "%s%s", called, signature);
+    return later || unknown;
+}
+
+bool kj_names_condition(kj_sema *s, const kj_expr *call, const char *called, const char *signature)
 {
     const kj_expr *first = call->u.call.args;
     if (!first || !first->keyword || !kj_asks_condition(called))
         return false;
     kj_message *m = kj_sema_error(s, first->keyword_span, KJ_RULE_KEYWORD,
                                   "the first argument of '%s' is given by its place", called);
-    kj_hint_equals(s, m, first);
+    if (!hint_of_order(s, m, call, called, signature))
+        kj_hint_equals(s, m, first, called);
     return true;
 }
 
