@@ -13,10 +13,11 @@ typedef struct kj_named_value {
     kj_span span;
     kj_named_kind kind;
     bool read, assigned, closed;
+    bool array;     /* a parameter that is one: what is stored through it is seen outside */
     bool own_array; /* shared or local: no memory whose axes matter */
     unsigned axes;  /* of the thread's place in its grid that the value comes from: 1 x, 2 y, 4 z */
     int64_t least;  /* the value is this at least; -1: nobody knows */
-    const kj_expr *init; /* of a let of one name: who asks for the let asks for what is in it */
+    const kj_expr *init; /* of a let: who asks for the let asks for what is in it */
     kj_span
         looped; /* where the last loop has it as its own variable; begin 0: none since it was assigned */
     bool guarded;         /* something asks where its low end is */

@@ -38,7 +38,7 @@ static const kj_run_name *find(const kj_run_names *names, const char *name)
     return own || !names->file ? own : find_here(names->file, name);
 }
 
-static void declare(kj_run_names *names, const char *name, const kj_expr *init)
+static kj_run_name *declare(kj_run_names *names, const char *name, const kj_expr *init)
 {
     if (names->n == names->capacity) {
         size_t more = names->capacity ? 2 * names->capacity : 16;
@@ -49,13 +49,13 @@ static void declare(kj_run_names *names, const char *name, const kj_expr *init)
         names->capacity = more;
     }
     names->names[names->n] = (kj_run_name){.name = name, .init = init, .order = names->n};
-    names->n++;
+    return &names->names[names->n++];
 }
 
-static void declare_all(kj_run_names *names, const kj_name *list, const kj_expr *init)
+static void declare_unknown(kj_run_names *names, const kj_name *list)
 {
     for (const kj_name *name = list; name; name = name->next)
-        declare(names, name->name, list->next ? NULL : init);
+        declare(names, name->name, NULL);
 }
 
 static void find_swapped(void *ctx, const kj_expr *e)
@@ -74,16 +74,29 @@ static bool keeps(const kj_type_ref *t)
     return !t || (t->name && (t->ndim > 0 || kj_is_int(kj_type_named(t->name))));
 }
 
+/* let a, b = 1, 2 is two of them; of let h, w = x.shape each has its number. */
+static void declare_let(kj_run_names *names, const kj_stmt *st)
+{
+    const kj_expr *item = kj_let_items(st), *init = keeps(st->u.let.type) ? st->u.let.init : NULL;
+    int all = kj_count_names(st->u.let.names), n = 0;
+    for (const kj_name *name = st->u.let.names; name; name = name->next, n++) {
+        kj_run_name *made = declare(names, name->name, item ? item : init);
+        made->of = all > 1 && !item ? all : 0;
+        made->nth = n;
+        item = item ? item->next : NULL;
+    }
+}
+
 static void find_names(kj_run_names *names, const kj_stmt *list)
 {
     const kj_stmt *blocks[2];
     for (const kj_stmt *st = list; st; st = st->next) {
         if (st->kind == KJ_S_LET || st->kind == KJ_S_PARAM)
-            declare_all(names, st->u.let.names, keeps(st->u.let.type) ? st->u.let.init : NULL);
+            declare_let(names, st);
         else if (st->kind == KJ_S_FOR)
-            declare_all(names, st->u.for_.names, NULL);
+            declare_unknown(names, st->u.for_.names);
         else if (st->kind == KJ_S_WITH)
-            declare_all(names, st->u.with.name, NULL);
+            declare_unknown(names, st->u.with.name);
         else if (st->kind == KJ_S_ASSIGN)
             for (const kj_expr *t = st->u.assign.targets; t; t = t->next)
                 if (t->kind == KJ_E_NAME)
@@ -112,6 +125,16 @@ static void join(kj_run_names *names)
     names->n = n;
 }
 
+static kj_run_value value_of(const kj_run_names *names, const kj_run_name *name)
+{
+    kj_run_value v = kj_warn_value(names, name->init);
+    if (!name->of)
+        return v;
+    return v.kind == KJ_NUMBERS && v.n == name->of
+               ? (kj_run_value){KJ_NUMBERS, 1, {v.numbers[name->nth]}}
+               : unknown;
+}
+
 /* Each name's value, behind those that were declared before it. */
 static void find_values(kj_run_names *names)
 {
@@ -122,7 +145,7 @@ static void find_values(kj_run_names *names)
         in_order[names->names[i].order] = &names->names[i];
     for (size_t i = 0; i < all; i++)
         if (in_order[i] && in_order[i]->init)
-            in_order[i]->value = kj_warn_value(names, in_order[i]->init);
+            in_order[i]->value = value_of(names, in_order[i]);
 }
 
 void kj_warn_file_names(kj_run_names *names, const kj_file *file)
@@ -146,7 +169,7 @@ void kj_warn_run_names(kj_run_names *names, const kj_item *run)
 const kj_expr *kj_warn_init(const kj_run_names *names, const kj_expr *e)
 {
     const kj_run_name *name = e->kind == KJ_E_NAME ? find(names, e->u.name) : NULL;
-    return name && name->init ? name->init : e;
+    return name && name->init && !name->of ? name->init : e;
 }
 
 /* The row of run_builtins.def that a call is of; -1: none. */

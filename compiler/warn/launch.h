@@ -53,7 +53,8 @@ typedef struct kj_run_value {
 
 typedef struct kj_run_name {
     const char *name;    /* interned */
-    const kj_expr *init; /* NULL: it changes, is one of several names, of a loop, ... */
+    const kj_expr *init; /* NULL: it changes, is of a loop, ... */
+    int nth, of;         /* the init's n-th part, of so many; of 0: all of it */
     size_t order;        /* in the text */
     kj_run_value value;
 } kj_run_name;

@@ -4,14 +4,16 @@
 
 #include "warn/launch.h"
 
-enum { MOST_NAMES = 64, COMPUTED = -1, TUPLE = -2 };
+/* What a name stands for, when it is no axis of the grid whose place it is. PART - 3 * kind - axis: a part of a place. */
+enum { MOST_NAMES = 64, COMPUTED = -1, TUPLE = -2, EXTENT = -3, PART = -4 };
 
 typedef struct own_walk {
     const kj_file *file;
     const kj_item *kernel;
     kj_owned *out;
     const char *names[MOST_NAMES]; /* of places, and of what is computed from them */
-    int axis[MOST_NAMES];          /* a place's; COMPUTED; TUPLE: all of them, let p = grid(2) */
+    int axis[MOST_NAMES]; /* a place's; COMPUTED; TUPLE: all of them, let p = grid(2); EXTENT */
+    const kj_expr *extent[MOST_NAMES]; /* of an EXTENT, let n = x.size */
     int n;
     bool *foreign; /* of parameters: some index is another */
     bool uncertain;
@@ -55,47 +57,66 @@ static int find(const own_walk *w, const char *name)
     return -1;
 }
 
-static void add(own_walk *w, const char *name, int axis)
+static void add(own_walk *w, const char *name, int axis, const kj_expr *extent)
 {
     int at = find(w, name);
     if (strcmp(name, "_") == 0) /* it may come again, as something else */
         return;
-    w->uncertain |= w->n == MOST_NAMES || (at >= 0 && (w->axis[at] != axis));
+    w->uncertain |=
+        w->n == MOST_NAMES || (at >= 0 && (w->axis[at] != axis || w->extent[at] != extent));
     for (const kj_param_decl *p = w->kernel->params; p; p = p->next)
         w->uncertain |= p->name == name;
     if (at < 0 && w->n < MOST_NAMES) {
         w->names[w->n] = name;
+        w->extent[w->n] = extent;
         w->axis[w->n++] = axis;
     }
 }
 
 /* ---- Places ---- */
 
-/* threadIdx.x, with its axis. */
-static bool is_builtin_part(const kj_expr *e, const char *name, int *axis)
+/* Parts of a place, by themselves or in names: threadIdx.x; blockIdx.x; blockDim.x; of those two the product. */
+typedef enum part { THREAD, BLOCK, SIZE, START, PARTS } part;
+
+/* The axis of a part; -1: it is none of that kind. */
+static int axis_of_part(const own_walk *w, const kj_expr *e, part kind)
 {
-    if (e->kind != KJ_E_MEMBER || !is_word(e->u.member.base, name))
-        return false;
-    *axis = e->u.member.name[0] - 'x';
-    return *axis >= 0 && *axis < KJ_GRID_AXES && !e->u.member.name[1];
+    static const char *const words[] = {"threadIdx", "blockIdx", "blockDim"};
+    int at = e->kind == KJ_E_NAME ? find(w, e->u.name) : -1, axis = -1;
+    if (at >= 0)
+        axis = PART - KJ_GRID_AXES * (int)kind - w->axis[at];
+    else if (e->kind == KJ_E_MEMBER && kind < START && is_word(e->u.member.base, words[kind]) &&
+             !e->u.member.name[1])
+        axis = e->u.member.name[0] - 'x';
+    else if (kind == START && e->kind == KJ_E_BINARY && e->u.binary.op == KJ_OP_MUL) {
+        const kj_expr *lhs = e->u.binary.lhs, *rhs = e->u.binary.rhs;
+        bool turned = axis_of_part(w, lhs, BLOCK) < 0;
+        axis = axis_of_part(w, turned ? rhs : lhs, BLOCK);
+        axis = axis == axis_of_part(w, turned ? lhs : rhs, SIZE) ? axis : -1;
+    }
+    return axis >= 0 && axis < KJ_GRID_AXES ? axis : -1;
+}
+
+/* What a name of the part stands for; COMPUTED: it is none. */
+static int part_of(const own_walk *w, const kj_expr *e)
+{
+    for (part kind = THREAD; kind < PARTS; kind++) {
+        int axis = axis_of_part(w, e, kind);
+        if (axis >= 0)
+            return PART - KJ_GRID_AXES * (int)kind - axis;
+    }
+    return COMPUTED;
 }
 
 /* blockIdx.x * blockDim.x + threadIdx.x; -1: it is none. */
-static int axis_of_sum(const kj_expr *e)
+static int axis_of_sum(const own_walk *w, const kj_expr *e)
 {
     if (e->kind != KJ_E_BINARY || e->u.binary.op != KJ_OP_ADD)
         return -1;
-    int thread, block, size;
-    bool last = is_builtin_part(e->u.binary.rhs, "threadIdx", &thread);
-    const kj_expr *first = last ? e->u.binary.lhs : e->u.binary.rhs;
-    if ((!last && !is_builtin_part(e->u.binary.lhs, "threadIdx", &thread)) ||
-        first->kind != KJ_E_BINARY || first->u.binary.op != KJ_OP_MUL)
-        return -1;
-    const kj_expr *lhs = first->u.binary.lhs, *rhs = first->u.binary.rhs;
-    bool of_block =
-        (is_builtin_part(lhs, "blockIdx", &block) && is_builtin_part(rhs, "blockDim", &size)) ||
-        (is_builtin_part(rhs, "blockIdx", &block) && is_builtin_part(lhs, "blockDim", &size));
-    return of_block && block == thread && size == thread ? thread : -1;
+    const kj_expr *lhs = e->u.binary.lhs, *rhs = e->u.binary.rhs;
+    bool turned = axis_of_part(w, rhs, THREAD) < 0;
+    int thread = axis_of_part(w, turned ? lhs : rhs, THREAD);
+    return thread == axis_of_part(w, turned ? rhs : lhs, START) ? thread : -1;
 }
 
 static bool is_grid(const kj_expr *e)
@@ -119,13 +140,23 @@ static int axis_of_item(const own_walk *w, const kj_expr *e)
     return item && nth->u.integer < KJ_GRID_AXES ? (int)nth->u.integer : -1;
 }
 
+/* x of i32(x), which is the same as far as grids go; else the expression itself. */
+static const kj_expr *converted(const kj_expr *e)
+{
+    const kj_expr *to = e->kind == KJ_E_CALL ? e->u.call.callee : NULL;
+    const kj_expr *arg = to && to->kind == KJ_E_NAME ? e->u.call.args : NULL;
+    kj_dtype type = arg && !arg->next ? kj_type_named(to->u.name) : KJ_VOID;
+    return kj_is_int(type) && kj_types[type].bits >= 32 ? arg : e;
+}
+
 static int place_of(const own_walk *w, const kj_expr *e)
 {
+    e = converted(e);
     int at = e->kind == KJ_E_NAME ? find(w, e->u.name) : -1;
-    return at >= 0                 ? w->axis[at] == TUPLE ? COMPUTED : w->axis[at]
+    return at >= 0                 ? w->axis[at] < 0 ? COMPUTED : w->axis[at]
                            : is_grid_of_one(e) ? 0
            : e->kind == KJ_E_INDEX ? axis_of_item(w, e)
-                                   : axis_of_sum(e);
+                                   : axis_of_sum(w, e);
 }
 
 typedef struct mention {
@@ -133,14 +164,21 @@ typedef struct mention {
     bool found;
 } mention;
 
+/* Is a name that stands for this another in each thread or block? */
+static bool depends(int axis)
+{
+    int size = PART - KJ_GRID_AXES * (int)SIZE;
+    return axis != EXTENT && (axis > size || axis <= size - KJ_GRID_AXES);
+}
+
 static void see_mention(void *ctx, const kj_expr *e)
 {
     mention *m = ctx;
-    int axis;
+    int at = e->kind == KJ_E_NAME ? find(m->w, e->u.name) : -1;
     if (e->kind == KJ_E_INDEX && axis_of_item(m->w, e) < 0)
         return; /* what is loaded */
-    m->found |= (e->kind == KJ_E_NAME && find(m->w, e->u.name) >= 0) || is_grid(e) ||
-                is_builtin_part(e, "threadIdx", &axis) || is_builtin_part(e, "blockIdx", &axis);
+    m->found |= (at >= 0 && depends(m->w->axis[at])) || is_grid(e) ||
+                axis_of_part(m->w, e, THREAD) >= 0 || axis_of_part(m->w, e, BLOCK) >= 0;
     if (!m->found)
         kj_each_part(e, see_mention, m);
 }
@@ -153,21 +191,56 @@ static bool mentions(const own_walk *w, const kj_expr *e)
     return m.found;
 }
 
+/* x.size, x.shape[0] */
+static bool is_extent(const own_walk *w, const kj_expr *e)
+{
+    if (e->kind == KJ_E_INDEX)
+        e = e->u.index.base;
+    return e->kind == KJ_E_MEMBER && array_named(w, e->u.member.base) >= 0 &&
+           (strcmp(e->u.member.name, "size") == 0 || strcmp(e->u.member.name, "shape") == 0);
+}
+
+/* It is declared as what is the same in all threads: of two of that name who asks knows neither. */
+static void add_other(own_walk *w, const char *name)
+{
+    int at = find(w, name);
+    w->uncertain |= at >= 0 && w->axis[at] != COMPUTED;
+}
+
+/* One name of its own value. */
+static void declare_one(own_walk *w, const char *name, const kj_expr *init, bool fixed)
+{
+    int place = fixed ? place_of(w, init) : -1;
+    int of_place = fixed ? part_of(w, converted(init)) : COMPUTED;
+    if (place >= 0)
+        add(w, name, place, NULL);
+    else if (of_place != COMPUTED)
+        add(w, name, of_place, NULL);
+    else if (fixed && is_grid(init))
+        add(w, name, TUPLE, NULL);
+    else if (mentions(w, init))
+        add(w, name, COMPUTED, NULL);
+    else if (fixed && is_extent(w, converted(init)))
+        add(w, name, EXTENT, converted(init));
+    else
+        add_other(w, name);
+}
+
 static void declare(own_walk *w, const kj_stmt *st)
 {
-    const kj_expr *init = st->u.let.init;
+    const kj_expr *init = st->u.let.init, *item = kj_let_items(st);
     bool several = st->u.let.names->next != NULL, fixed = !st->u.let.mutable;
-    int place = init && fixed && !several ? place_of(w, init) : -1, k = 0;
-    if (init && fixed && is_grid(init) && several) {
-        for (const kj_name *name = st->u.let.names; name && k < KJ_GRID_AXES; name = name->next)
-            add(w, name->name, k++);
-    } else if (place >= 0) {
-        add(w, st->u.let.names->name, place);
-    } else if (init && fixed && is_grid(init)) {
-        add(w, st->u.let.names->name, TUPLE);
-    } else if (init && mentions(w, init)) {
-        for (const kj_name *name = st->u.let.names; name; name = name->next)
-            add(w, name->name, COMPUTED);
+    bool places = init && fixed && several && is_grid(init);
+    int k = 0;
+    bool others = !init || (several && !item && !places && !mentions(w, init));
+    for (const kj_name *name = st->u.let.names; name; name = name->next, k++) {
+        if (others)
+            add_other(w, name->name);
+        else if (!several || item)
+            declare_one(w, name->name, item ? item : init, fixed);
+        else
+            add(w, name->name, places && k < KJ_GRID_AXES ? k : COMPUTED, NULL);
+        item = item ? item->next : NULL;
     }
 }
 
@@ -178,13 +251,16 @@ static void find_names(own_walk *w, const kj_stmt *list)
     for (const kj_stmt *st = list; st; st = st->next) {
         if (st->kind == KJ_S_LET)
             declare(w, st);
-        if (st->kind == KJ_S_FOR && mentions(w, st->u.for_.iter))
-            for (const kj_name *name = st->u.for_.names; name; name = name->next)
-                add(w, name->name, COMPUTED);
+        for (const kj_name *name = st->kind == KJ_S_FOR ? st->u.for_.names : NULL; name;
+             name = name->next)
+            if (mentions(w, st->u.for_.iter))
+                add(w, name->name, COMPUTED, NULL);
+            else
+                add_other(w, name->name);
         if (st->kind == KJ_S_ASSIGN && mentions(w, st->u.assign.value))
             for (const kj_expr *t = st->u.assign.targets; t; t = t->next)
                 if (t->kind == KJ_E_NAME)
-                    add(w, t->u.name, COMPUTED);
+                    add(w, t->u.name, COMPUTED, NULL);
         kj_blocks_of(st, blocks);
         find_names(w, blocks[0]);
         find_names(w, blocks[1]);
@@ -193,19 +269,12 @@ static void find_names(own_walk *w, const kj_stmt *list)
 
 /* ---- Comparisons ---- */
 
-/* x.size, x.shape[0] */
-static bool is_extent(const own_walk *w, const kj_expr *e)
-{
-    if (e->kind == KJ_E_INDEX)
-        e = e->u.index.base;
-    return e->kind == KJ_E_MEMBER && array_named(w, e->u.member.base) >= 0 &&
-           (strcmp(e->u.member.name, "size") == 0 || strcmp(e->u.member.name, "shape") == 0);
-}
-
 /* The place is compared with `e`, as `place op e` does. */
 static void bound(own_walk *w, int axis, kj_op op, const kj_expr *e)
 {
     kj_reach *reach = &w->out->reach[axis];
+    int at = e->kind == KJ_E_NAME ? find(w, e->u.name) : -1;
+    e = converted(at >= 0 && w->extent[at] ? w->extent[at] : e);
     int param = kj_warn_param(w->kernel, e);
     bool number = param >= 0 && type_of(w, param)->ndim == 0;
     bool less = op == KJ_OP_LT || op == KJ_OP_LE;

@@ -77,7 +77,14 @@ static void see_part(void *ctx, const kj_expr *e)
     b->picked -= picked;
 }
 
-/* What is assigned: a name, or a field of one, is not read by that. */
+/* Is what is stored to a member of it seen elsewhere? A `var` of a kernel and a record that is a parameter are the
+ * body's own; arrays, lets of views and whatever is of the run block are views of elements. */
+static bool is_view(const kj_body *b, const kj_named_value *v)
+{
+    return v->array || v->kind == KJ_B_LET || kj_warn_in_run(b);
+}
+
+/* What is assigned: a name, or a member of what is the body's own, is not read by that. */
 static void see_target(kj_body *b, const kj_expr *e)
 {
     const kj_expr *whole = e;
@@ -89,6 +96,7 @@ static void see_target(kj_body *b, const kj_expr *e)
             see_target(b, item);
     } else if (v) {
         v->assigned = true;
+        v->read |= whole != e && is_view(b, v);
         v->looped.begin = v->looped.end; /* it has a value of its own */
     } else {
         see_part(b, e);
@@ -120,8 +128,8 @@ static bool makes_own_array(const kj_expr *e)
            (strcmp(base->u.name, "shared") == 0 || strcmp(base->u.name, "local") == 0);
 }
 
-/* What is known of the n-th name that takes the value. */
-static void describe(kj_body *b, kj_named_value *v, const kj_expr *init, int n, bool alone)
+/* What is known of the n-th name that takes the value, `alone` or as one of several. */
+static void describe(const kj_body *b, kj_named_value *v, const kj_expr *init, int n, bool alone)
 {
     if (!init || v->kind == KJ_B_VAR)
         return;
@@ -156,28 +164,25 @@ static void see_let(kj_body *b, const kj_stmt *st)
                          : st->u.let.mutable    ? KJ_B_VAR
                                                 : KJ_B_LET;
     const kj_expr *init = st->u.let.init;
-    const kj_expr *item = init && init->kind == KJ_E_TUPLE ? init->u.list.items : NULL;
-    kj_named_value facts[3];
-    int n = 0;
+    const kj_expr *item = kj_let_items(st);
+    int n = 0, all = kj_count_names(st->u.let.names);
+    kj_named_value *facts = KJ_NEW_ARRAY(b->arena, kj_named_value, (size_t)all);
     see_type(b, st->u.let.type);
     if (init)
         see_part(b, init);
-    for (const kj_name *name = st->u.let.names; name && n < 3; name = name->next, n++) {
+    for (; n < all; n++) { /* none of the names is declared in the values */
         facts[n] = (kj_named_value){.kind = kind, .least = -1};
-        describe(b, &facts[n], init, n, !st->u.let.names->next);
-        facts[n].own_array |= item && kind != KJ_B_VAR && makes_own_array(item);
+        describe(b, &facts[n], item ? item : init, item ? 0 : n, item || all == 1);
         item = item ? item->next : NULL;
     }
     n = 0;
     for (const kj_name *name = st->u.let.names; name; name = name->next, n++) {
         kj_named_value *v = kj_warn_declare(b, name->name, name->span, kind);
         v->read = st->kind != KJ_S_PARAM && is_result(b);
-        if (n < 3) {
-            v->axes = facts[n].axes;
-            v->least = facts[n].least;
-            v->own_array = facts[n].own_array;
-            v->init = facts[n].init;
-        }
+        v->axes = facts[n].axes;
+        v->least = facts[n].least;
+        v->own_array = facts[n].own_array;
+        v->init = facts[n].init;
     }
 }
 
@@ -342,7 +347,7 @@ static void see_item(kj_body *b)
         see_type(b, p->type);
         if (p->init)
             see_part(b, p->init);
-        kj_warn_declare(b, p->name, p->span, KJ_B_PARAM);
+        kj_warn_declare(b, p->name, p->span, KJ_B_PARAM)->array = p->type && p->type->ndim > 0;
     }
     if (item->value)
         see_part(b, item->value);

@@ -33,15 +33,15 @@ static const kj_item *kernel_named(const launches *l, const kj_expr *e)
     return e->kind == KJ_E_NAME ? kj_warn_item(l->file, e->u.name, KJ_I_KERNEL) : NULL;
 }
 
-/* Of a grid or a block: those of axes that are not there are 1. */
-static bool sizes_of(launches *l, const kj_expr *e, int64_t out[KJ_GRID_AXES])
+/* Of a grid or a block, of at least so many: those of axes that are not there are 1. */
+static bool sizes_of(launches *l, const kj_expr *e, int least, int64_t out[KJ_GRID_AXES])
 {
     kj_run_value v = kj_warn_value(&l->names, e);
     if (v.kind != KJ_NUMBERS || v.n > KJ_GRID_AXES)
         return false;
     for (int i = 0; i < KJ_GRID_AXES; i++) {
         out[i] = i < v.n ? v.numbers[i] : 1;
-        if (out[i] < 1)
+        if (out[i] < least)
             return false;
     }
     return true;
@@ -59,8 +59,8 @@ static bool is_launch(launches *l, const kj_expr *e, launch *out)
     if (callee && callee->kind == KJ_E_INDEX) {
         out->kernel = kernel_named(l, callee->u.index.base);
         out->grid = callee->u.index.args;
-        if (!out->kernel || !sizes_of(l, out->grid, blocks) ||
-            !sizes_of(l, out->grid->next, out->threads))
+        if (!out->kernel || !sizes_of(l, out->grid, 0, blocks) ||
+            !sizes_of(l, out->grid->next, 1, out->threads))
             return false;
         for (int i = 0; i < KJ_GRID_AXES; i++)
             out->threads[i] *= blocks[i];
@@ -70,7 +70,7 @@ static bool is_launch(launches *l, const kj_expr *e, launch *out)
         return false;
     out->kernel = kernel_named(l, member->u.member.base);
     out->grid = callee->u.call.args;
-    return out->kernel && sizes_of(l, out->grid, out->threads);
+    return out->kernel && sizes_of(l, out->grid, 0, out->threads);
 }
 
 static const kj_expr *argument_for(const launch *x, int param)
@@ -121,6 +121,14 @@ static bool reach_of(const launches *l, const launch *x, const kj_reach *reach, 
     return true;
 }
 
+static bool is_empty(const kj_run_value *array)
+{
+    bool empty = false;
+    for (int axis = 0; axis < array->n; axis++)
+        empty |= array->numbers[axis] == 0;
+    return empty;
+}
+
 /* Along one axis of the grid. An array that has a thread for each element shows that so many were meant. */
 static left_over left_along(launches *l, const launch *x, const kj_owned *owned, int grid_axis)
 {
@@ -137,7 +145,7 @@ static left_over left_along(launches *l, const launch *x, const kj_owned *owned,
             continue;
         kj_run_value array = arg ? kj_warn_value(&l->names, arg) : (kj_run_value){.n = 0};
         int n = array.kind == KJ_EXTENTS ? array.n : 0;
-        if (n != p->type->ndim)
+        if (n != p->type->ndim || is_empty(&array))
             return none;
         for (int axis = 0; axis < n; axis++) {
             int64_t extent = array.numbers[axis] < reach ? array.numbers[axis] : reach;

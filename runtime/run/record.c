@@ -16,9 +16,12 @@ static kjit_array *array_of(kj_rvalue v)
 
 /* ---- Values to bytes ---- */
 
+/* `what` takes the type; NULL: it has no name, and the text is at the value. */
 static bool wrong_value(kj_run *r, kj_span at, const char *what, const char *type, kj_rvalue v)
 {
     const char *name = kj_run_is_record(v) ? array_of(v)->of->name : kj_run_kind_name(v);
+    if (!what)
+        return kj_run_fail(r, KJIT_TYPE, at, "%s is needed here, not %s", type, name);
     return kj_run_fail(r, KJIT_TYPE, at, "%s is %s, not %s", what, type, name);
 }
 
@@ -87,12 +90,16 @@ static bool pack_record(kj_run *r, kj_span at, const char *what, const kj_aggreg
     }
     if (!is_sequence(v))
         return wrong_value(r, at, what, of->name, v);
-    if (v.u.object->u.seq.n != of->n && of->tuple)
+    int64_t n = v.u.object->u.seq.n;
+    if (n != of->n && of->tuple && !what)
+        return kj_run_fail(r, KJIT_TYPE, at, "a tuple of %d is needed here, not of %lld", of->n,
+                           (long long)n);
+    if (n != of->n && of->tuple)
         return kj_run_fail(r, KJIT_TYPE, at, "%s is a tuple of %d, not of %lld", what, of->n,
-                           (long long)v.u.object->u.seq.n);
-    if (v.u.object->u.seq.n != of->n) {
+                           (long long)n);
+    if (n != of->n) {
         kj_run_fail(r, KJIT_TYPE, at, "%s has %d field%s, not %lld", of->name, of->n,
-                    of->n == 1 ? "" : "s", (long long)v.u.object->u.seq.n);
+                    of->n == 1 ? "" : "s", (long long)n);
         return kj_run_hint(r, "%s(...) takes them by name, too", of->name);
     }
     for (int i = 0; i < of->n; i++)
@@ -131,7 +138,7 @@ static bool new_record(kj_run *r, kj_span at, const kj_aggregate *of, kj_rvalue 
 
 bool kj_run_record_of(kj_run *r, kj_span at, const kj_aggregate *of, kj_rvalue v, kj_rvalue *out)
 {
-    return new_record(r, at, of, out) && pack_record(r, at, "this", of, v, array_of(*out)->data);
+    return new_record(r, at, of, out) && pack_record(r, at, NULL, of, v, array_of(*out)->data);
 }
 
 static int field_named(const kj_aggregate *of, const char *name)
@@ -219,7 +226,7 @@ bool kj_run_record_store(kj_run *r, kj_span at, kjit_array *to, kj_rvalue v)
     if (!one && v.kind == KJ_R_LIST && !kj_run_record_list(r, at, v, to->of, &made))
         return false;
     if (made.kind != KJ_R_ARRAY || array_of(made)->dtype != to->dtype)
-        return wrong_value(r, at, "this", to->of->name, v);
+        return wrong_value(r, at, NULL, to->of->name, v);
     bool ok = array_of(made)->ndim == 0 && to->ndim > 0
                   ? fill_records(r, at, to, made)
                   : kj_run_check(r, kjit_copy(to, array_of(made), NULL), at);

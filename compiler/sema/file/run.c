@@ -322,6 +322,18 @@ static const kj_known *known_names(kj_sema *s, const kj_stmt *st, const kj_type 
     return each;
 }
 
+/* `n` names or targets take as many values. */
+static void check_count(kj_sema *s, const kj_expr *value, int n)
+{
+    kj_known is = kj_run_known(s, value);
+    int given = value->kind == KJ_E_LIST ? value->u.list.n : is.kind == KJ_R_TUPLE ? is.ndim : -1;
+    if (n > 1 && given >= 0 && given != n)
+        kj_sema_error(s, value->span, KJ_RULE_TUPLE_ARITY,
+                      given == 1 ? "%d values are needed here, and this is %d"
+                                 : "%d values are needed here, and these are %d",
+                      n, given);
+}
+
 static void check_let(kj_sema *s, const kj_stmt *st)
 {
     if (st->kind == KJ_S_PARAM && s->in_run_function)
@@ -330,6 +342,8 @@ static void check_let(kj_sema *s, const kj_stmt *st)
                 "what a function takes stands behind its name: run f(n = 10) { ... }");
     if (st->u.let.init)
         kj_sema_run_expr(s, st->u.let.init);
+    if (st->u.let.init)
+        check_count(s, st->u.let.init, kj_count_names(st->u.let.names));
     kj_type type = kj_resolve_type(s, st->u.let.type);
     const kj_known *each = known_names(s, st, &type);
     kj_role role = st->kind == KJ_S_PARAM ? KJ_ROLE_PARAM
@@ -358,6 +372,7 @@ static void check_stmt(kj_sema *s, const kj_stmt *st, int loops)
         kj_sema_run_expr(s, st->u.assign.value);
         if (st->u.assign.targets->next && kj_undeclared_targets(s, st->u.assign.targets))
             break;
+        check_count(s, st->u.assign.value, kj_count(st->u.assign.targets));
         for (const kj_expr *target = st->u.assign.targets; target; target = target->next)
             check_target(s, target);
         break;
