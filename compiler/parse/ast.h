@@ -232,9 +232,6 @@ const char *kj_tokens_dump(kj_arena *arena, const kj_source *source);
 const char *kj_ast_dump(kj_arena *arena, const kj_file *file);
 
 int kj_count(const kj_expr *list); /* its expressions */
-int kj_count_names(const kj_name *names);
-/* The values of `let a, b = 1, 2`, one for each name; NULL: it has one name, or one value. */
-const kj_expr *kj_let_items(const kj_stmt *let);
 
 /* The keyword that a word at `name`, which is no name, was meant to be, where a statement begins with it and goes on
  * behind a blank; NULL: none (keyword.c). */
@@ -281,5 +278,9 @@ void kj_each_expr(const kj_stmt *list, kj_part_fn *visit, void *ctx);
 /* The statement of the list behind which nothing of it runs, by its shape alone: a return, break or
  * continue, an if both of whose blocks have one, an endless loop; or NULL. */
 const kj_stmt *kj_end_of(const kj_stmt *list);
+
+int kj_count_names(const kj_name *names);
+/* The values of `let a, b = 1, 2`, one for each name; NULL: it has one name, or one value. */
+const kj_expr *kj_let_items(const kj_stmt *let);
 
 #endif

@@ -577,22 +577,6 @@ int kj_count(const kj_expr *list)
     return n;
 }
 
-int kj_count_names(const kj_name *names)
-{
-    int n = 0;
-    for (; names; names = names->next)
-        n++;
-    return n;
-}
-
-const kj_expr *kj_let_items(const kj_stmt *let)
-{
-    const kj_expr *init = let->u.let.init;
-    bool each = init && init->kind == KJ_E_TUPLE && let->u.let.names->next &&
-                kj_count(init->u.list.items) == kj_count_names(let->u.let.names);
-    return each ? init->u.list.items : NULL;
-}
-
 void kj_parse_stop(kj_parser *p, kj_span at, kj_rule rule, const char *text)
 {
     if (p->stopped)

@@ -204,3 +204,23 @@ const kj_stmt *kj_end_of(const kj_stmt *list)
     }
     return NULL;
 }
+
+int kj_count_names(const kj_name *names)
+{
+    int n = 0;
+    for (; names; names = names->next)
+        n++;
+    return n;
+}
+
+const kj_expr *kj_let_items(const kj_stmt *let)
+{
+    const kj_expr *init = let->u.let.init;
+    const kj_name *name = let->u.let.names;
+    if (!init || init->kind != KJ_E_TUPLE || !name->next)
+        return NULL;
+    const kj_expr *item = init->u.list.items;
+    for (; item && name; item = item->next)
+        name = name->next;
+    return item || name ? NULL : init->u.list.items;
+}

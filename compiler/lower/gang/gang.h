@@ -301,8 +301,6 @@ bool kj_loses(const kj_tstmt *s, const kj_tstmt *end, bool in_loop);
 /* Emits a statement list (up to `end`, exclusive) for the gang; returns the threads that reach its
  * end. */
 kj_mask kj_lower_stmts(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask m);
-/* Is the loop's body written once a value, and how many there are? */
-bool kj_is_written_out(const kj_lower *lo, const kj_tstmt *s, kj_turns *turns);
 /* The same for m, a part of `outer` that may be empty; joins the threads that reach the end into
  * `arrived`, which may be NULL. */
 void kj_lower_part(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask outer, kj_mask m,

@@ -205,7 +205,8 @@ static void walk_loop(plan *p, const kj_tstmt *s, const kj_tstmt *body)
 {
     int64_t before = p->since;
     kj_turns turns;
-    bool copied = s->kind == KJ_TS_FOR && kj_is_written_out(p->lo, s, &turns);
+    bool copied = s->kind == KJ_TS_FOR && !p->lo->rolled && kj_unroll_turns(s, &turns) &&
+                  !kj_loses(s->u.for_.body, NULL, false);
     if (!turns_look(p, s, sum_of(p, body, NULL, p->threads), copied))
         return;
     p->since = 0;

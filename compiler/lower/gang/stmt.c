@@ -392,18 +392,13 @@ static void loop_step(kj_lower *lo, loop *l, const counter *c, kj_tile i, kj_til
 
 static kj_mask lower_list(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask m);
 
-/* @unroll, and loops over parts of an element. */
-bool kj_is_written_out(const kj_lower *lo, const kj_tstmt *s, kj_turns *turns)
-{
-    bool parts = kj_is_over_parts(lo, s) && kj_known_turns(s, turns);
-    return !lo->rolled && (parts || kj_unroll_turns(s, turns)) &&
-           !kj_loses(s->u.for_.body, NULL, false);
-}
-
+/* @unroll, and loops over parts of an element: the body once a value. */
 static bool lower_copies(kj_lower *lo, const kj_tstmt *s, kj_mask m)
 {
     kj_turns turns;
-    if (!kj_is_written_out(lo, s, &turns))
+    bool parts = !lo->rolled && kj_is_over_parts(lo, s) && kj_known_turns(s, &turns);
+    if (!(parts || (!lo->rolled && kj_unroll_turns(s, &turns))) ||
+        kj_loses(s->u.for_.body, NULL, false))
         return false;
     kj_slot *slot = &lo->slots[s->u.for_.var->id];
     for (uint64_t k = 0; k < turns.n; k++) {
