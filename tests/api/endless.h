@@ -91,7 +91,7 @@ static const struct {
     {"waits", "error: kernel 'waits' was cancelled in this loop"},
     {"grids", "error: kernel 'grids' was cancelled "},
     {"within", "error: kernel 'within' was cancelled in this loop"},
-    {"parent", "error: kernel 'parent' was cancelled in this loop"},
+    {"parent", "error: kernel 'parent', or one that it launched, was cancelled in this loop"},
     {"many", "error: kernel 'many' was cancelled in front of block ("},
 };
 
