@@ -373,25 +373,25 @@ $(BUILD)/tests/double/libcuda.so.1: $(DOUBLE_OBJECTS)
 $(DOUBLE_PROGRAMS): $(BUILD)/%: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo "TEST $<"
-	@$(CC) $(CPPFLAGS_ALL) $(WARNINGS) $(CFLAGS_ALL) -MMD -MP -c -o $@.o $<
+	@$(CC) $(CPPFLAGS_ALL) $(WARNINGS) $(CFLAGS_ALL) -MMD -MP -MT $@ -c -o $@.o $<
 	@$(CC) $(LDFLAGS_ALL) -o $@ $@.o -ldl -lm
 
 $(UNIT_PROGRAMS): $(BUILD)/%: %.c $(BUILD)/libkjit.a
 	@mkdir -p $(@D)
 	@echo "TEST $<"
-	@$(CC) $(CPPFLAGS_LIB) $(WARNINGS) $(CFLAGS_ALL) -MMD -MP -c -o $@.o $<
+	@$(CC) $(CPPFLAGS_LIB) $(WARNINGS) $(CFLAGS_ALL) -MMD -MP -MT $@ -c -o $@.o $<
 	@$(CXX) $(LDFLAGS_ALL) -o $@ $@.o $(BUILD)/libkjit.a $(GUARDED_NEW) $(LIBS) -lcmocka
 
 $(INTERPRETER_PROGRAMS): $(BUILD)/%: %.c $(INTERPRETER_OBJECTS)
 	@mkdir -p $(@D)
 	@echo "TEST $<"
-	@$(CC) $(CPPFLAGS_ALL) $(WARNINGS) $(CFLAGS_ALL) -MMD -MP -c -o $@.o $<
+	@$(CC) $(CPPFLAGS_ALL) $(WARNINGS) $(CFLAGS_ALL) -MMD -MP -MT $@ -c -o $@.o $<
 	@$(CC) $(LDFLAGS_ALL) -o $@ $@.o $(INTERPRETER_OBJECTS) -lcmocka -lm
 
 $(API_PROGRAMS): $(BUILD)/%: %.c $(BUILD)/libkjit.so
 	@mkdir -p $(@D)
 	@echo "TEST $<"
-	@$(CC) $(CPPFLAGS_ALL) $(WARNINGS) $(CFLAGS_ALL) -MMD -MP -c -o $@.o $<
+	@$(CC) $(CPPFLAGS_ALL) $(WARNINGS) $(CFLAGS_ALL) -MMD -MP -MT $@ -c -o $@.o $<
 	@$(CC) $(LDFLAGS_ALL) -o $@ $@.o -L$(BUILD) -lkjit -Wl,-rpath,$(abspath $(BUILD)) -lcmocka -lm
 
 $(BUILD)/tests/ulp/ulp: $(ULP) $(ULP_SHARED) tests/ulp/ulp.h $(BUILD)/libkjit.so

@@ -125,7 +125,8 @@ typedef struct kj_tarray {
     /* in sema alone: one of two arrays, the first where the test holds; accesses are of either */
     kj_texpr *test; /* NULL: a root of the kernel */
     struct kj_tarray *arms[2];
-    bool narrow; /* of sema, too: a const array of literals, without a type, that have lost digits */
+    bool
+        narrow; /* of sema, too: a const array of literals, without a type, that have lost digits */
 } kj_tarray;
 
 /* Bytes of an element, and those that offset and strides count. */

@@ -228,11 +228,11 @@ static void put_halted(kj_diag *diag, const kj_kernel_info *kernel, const kj_hos
         kj_snprintf(where, sizeof where, "before or at its grid_sync()");
     else if (front[0] || front[1] || front[2])
         kj_snprintf(where, sizeof where, "in front of block %s", kj_shape_text(3, front, block));
-    kj_message *m = kj_error(
-        diag, within ? word_at(diag->source, f->halted_at) : kernel->span,
-        cancelled ? KJ_RULE_CANCELLED : KJ_RULE_TIMEOUT, "kernel '%s'%s %s %s", kernel->name,
-        within && kernel->launches ? ", or one that it launched," : "",
-        cancelled ? "was cancelled" : "ran out of time", where);
+    kj_message *m =
+        kj_error(diag, within ? word_at(diag->source, f->halted_at) : kernel->span,
+                 cancelled ? KJ_RULE_CANCELLED : KJ_RULE_TIMEOUT, "kernel '%s'%s %s %s",
+                 kernel->name, within && kernel->launches ? ", or one that it launched," : "",
+                 cancelled ? "was cancelled" : "ran out of time", where);
     hint_end(diag, m, f->halted_why, most);
 }
 
