@@ -143,7 +143,8 @@ void kj_say_argument(kj_saying *say, int wanted_ndim, kj_dtype wanted, const cha
         char shaped[120];
         SAY(shaped, "%s.%s", operand, wanted_ndim == 1 ? "ravel()" : "reshape(...)");
         say_typed(say, wanted_name, shaped);
-    } else if (wanted_ndim > 0 && kind == KJ_R_ARRAY && ndim >= 0 && ndim != wanted_ndim)
+    } else if (wanted_ndim > 0 && kind == KJ_R_ARRAY && ndim >= 0 && ndim != wanted_ndim &&
+               (wanted == KJ_VOID || type == KJ_VOID || type == wanted))
         SAY(say->hint, "write %s.%s", operand, wanted_ndim == 1 ? "ravel()" : "reshape(...)");
     else if (wanted_ndim > 0 && kind == KJ_R_ARRAY && wanted < KJ_NTYPES && type < KJ_NTYPES)
         say_typed(say, wanted_name, x);

@@ -128,6 +128,20 @@ static bool hint_short_function(kj_parser *p, kj_message *m, kj_span at)
     return true;
 }
 
+/* C's [2][3] at `at`, as [2, 3] of a field and [,] of a parameter; *end is behind it. */
+static const char *axes_at(kj_parser *p, uint32_t at, bool field, uint32_t *end)
+{
+    const kj_source *s = p->source;
+    const char *all = "";
+    for (*end = at; s->text[*end] == '[' && kj_closing(s, *end); *end = kj_closing(s, *end) + 1)
+        all = kj_arena_printf(p->arena, "%s%s%s", all,
+                              *end == at ? ""
+                              : field    ? ", "
+                                         : ",",
+                              field ? kj_piece(p, *end + 1, kj_closing(s, *end)) : "");
+    return kj_arena_printf(p->arena, "[%s]", all);
+}
+
 bool kj_habit_parameter(kj_parser *p, kj_message *m, kj_span at)
 {
     if (hint_short_function(p, m, at))
@@ -139,24 +153,19 @@ bool kj_habit_parameter(kj_parser *p, kj_message *m, kj_span at)
     begin = kj_skip_blanks(s, begin);
     kj_c_type t = kj_habit_read_type(p, begin);
     uint32_t type_end = t.end;
-    bool array = t.pointers > 0;
-    if (s->text[type_end] == '[' && kj_closing(s, type_end)) { /* f32[] x */
-        type_end = kj_closing(s, type_end) + 1;
-        array = true;
-    }
+    bool field = p->nopen && p->open[p->nopen - 1].kind == '{';
+    const char *axes = t.pointers > 0 ? "[]" : "";
+    if (s->text[type_end] == '[' && kj_closing(s, type_end)) /* f32[] x */
+        axes = axes_at(p, type_end, field, &type_end);
     uint32_t name = kj_skip_blanks(s, type_end), end = kj_word_end(s, name);
     if (!t.name || end == name)
         return false;
     uint32_t next = end;
-    if (s->text[next] == '[' && kj_closing(s, next)) { /* float x[] */
-        next = kj_closing(s, next) + 1;
-        array = true;
-    }
-    bool field = p->nopen && p->open[p->nopen - 1].kind == '{';
+    if (s->text[next] == '[' && kj_closing(s, next)) /* float x[] */
+        axes = axes_at(p, next, field, &next);
     if (!strchr(field ? ",;\r\n}" : ",)", s->text[kj_skip_blanks(s, next)]))
         return false;
-    kj_write(p->diag, m, (kj_span){begin, next}, "%s: %s%s", kj_piece(p, name, end), t.name,
-             array ? "[]" : "");
+    kj_write(p->diag, m, (kj_span){begin, next}, "%s: %s%s", kj_piece(p, name, end), t.name, axes);
     return true;
 }
 

@@ -240,7 +240,9 @@ static void put_unfilled(kj_diag *diag, const kj_const_array_info *a, const char
 {
     kj_message *e = kj_error(diag, a->span, KJ_RULE_UNFILLED,
                              "'%s' has no elements yet, and kernel '%s' reads it", a->name, kernel);
-    kj_hint(diag, e, "assign an array to it in the run block, or call kjit_module_set_const");
+    kj_hint(diag, e,
+            "write %s = array([...]) in the run block, without let, or call kjit_module_set_const",
+            a->name);
 }
 
 static void write_fault(void *data)

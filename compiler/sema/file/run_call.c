@@ -120,7 +120,9 @@ static void check_launch(kj_sema *s, const kj_expr *call, const kj_kernel_decl *
             return;
         }
         if (given[i]) {
-            kj_sema_error(s, arg->span, KJ_RULE_KEYWORD, "'%s' is given twice", k->params[i].name);
+            if (kj_names_last(s, call->u.call.args))
+                kj_sema_error(s, arg->span, KJ_RULE_KEYWORD, "'%s' is given twice",
+                              k->params[i].name);
             return;
         }
         given[i] = arg;
@@ -216,7 +218,7 @@ static const struct {
     {"save", "save(path, @) writes it to a file"},
     {"tofile", "save(path, @) writes it to a file"},
     {"flatten", "write copy(@.ravel())"},
-    {"item", "write @[0]"},
+    {"item", "a sum or an element is a number already, the only element of an array is a[0]"},
     {"fill", "write @[:] = ..."},
     {"dot", "write a @ b"},
     {"norm", "write sqrt((@ * @).sum())"},

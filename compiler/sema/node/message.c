@@ -40,6 +40,15 @@ const char *kj_source_text(kj_sema *s, kj_span span, const char *otherwise)
     return kj_arena_printf(s->diag->arena, "%.*s", len, text);
 }
 
+bool kj_hint_unbounded(kj_sema *s, kj_message *m, const char *bound)
+{
+    const char *bindings = s->frame ? s->frame->bindings : NULL;
+    if (!bindings || !strstr(bindings, "= bool"))
+        return false;
+    kj_hint(s->diag, m, "without a bound a type may be bool: write <T: %s>", bound);
+    return true;
+}
+
 void kj_hint_assert(kj_sema *s, kj_message *m, const kj_stmt *requires)
 {
     const char *text = kj_source_text(s, requires->u.expr->span, NULL);

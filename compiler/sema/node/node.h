@@ -252,6 +252,8 @@ const char *kj_source_text(kj_sema *s, kj_span span, const char *otherwise);
 const char *kj_operand_text(kj_sema *s, kj_span span, const char *otherwise);
 /* Where the text stands between two operands; a span that ends before it begins: nowhere. */
 kj_span kj_between(const kj_sema *s, kj_span before, kj_span after, const char *text);
+/* In a generic function or kernel that is looked at for bool, too: which bound keeps to numbers. */
+bool kj_hint_unbounded(kj_sema *s, kj_message *m, const char *bound);
 void kj_hint_assert(kj_sema *s, kj_message *m, const kj_stmt *requires); /* where it cannot stand */
 const char *kj_describe(kj_sema *s, const kj_operand *v); /* "i32", "f32[,]", "a tuple of 2" */
 const char *kj_array_type(kj_sema *s, kj_dtype elem, int ndim);

@@ -61,6 +61,8 @@ static kj_message *refuse_argument(kj_sema *s, const kj_operand *v, const char *
                                   kj_describe(s, v));
     if (v->kind == KJ_V_ARRAY)
         kj_hint_element(s, m, v->u.array, kj_operand_text(s, v->span, "..."));
+    if (kj_hint_unbounded(s, m, letter == 'f' ? "float" : "number"))
+        return m;
     kj_dtype own = number_type(v);
     if (own != KJ_VOID && strcmp(name, "selp") != 0) {
         bool real = letter == 'f', wide = kj_types[own].bits > 32;

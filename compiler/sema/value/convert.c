@@ -99,10 +99,7 @@ static kj_texpr *coerce_literal(kj_sema *s, const kj_operand *v, kj_dtype to, co
     if (to == KJ_BOOL) {
         kj_message *m =
             kj_sema_error(s, v->span, KJ_RULE_TYPE_MISMATCH, "%s is bool, not a number", what);
-        const char *bindings = s->frame ? s->frame->bindings : NULL;
-        if (bindings && strstr(bindings, "= bool"))
-            kj_hint(s->diag, m, "without a bound a type may be bool: write <T: number>");
-        else
+        if (!kj_hint_unbounded(s, m, "number"))
             kj_hint(s->diag, m, "write true, false, or a comparison");
         return NULL;
     }

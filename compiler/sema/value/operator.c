@@ -63,23 +63,21 @@ bool kj_no_number(kj_sema *s, const kj_operand *v, const char *what)
     const char *text = kj_source_text(s, v->span, "...");
     kj_message *m = kj_sema_error(s, v->span, KJ_RULE_NOT_A_NUMBER,
                                   "%s works on numbers, not on %s", what, kj_describe(s, v));
-    const char *bindings = s->frame ? s->frame->bindings : NULL;
-    if (bindings && strstr(bindings, "= bool"))
-        kj_hint(s->diag, m, "without a bound a type may be bool: write <T: number>");
-    else if (write_truth(s, m))
+    if (kj_hint_unbounded(s, m, "number") || write_truth(s, m))
         return true;
-    else if (v->kind == KJ_V_SCALAR && is_updated(s, v->span))
+    if (v->kind == KJ_V_SCALAR && is_updated(s, v->span))
         kj_hint(s->diag, m, "%s is a bool: declare it with a number, or %s", text,
                 "change it with 'not', 'and' and 'or'");
-    else if (v->kind == KJ_V_SCALAR)
+    else if (v->kind == KJ_V_SCALAR) {
         kj_hint(s->diag, m, "write i32(%s) for 0 or 1", text);
-    else if (v->kind == KJ_V_TUPLE && ends_with(text, ".shape"))
+        if (strcmp(text, "...") != 0)
+            kj_fix(s->diag, m, v->span, "i32(%s)", text);
+    } else if (v->kind == KJ_V_TUPLE && ends_with(text, ".shape"))
         kj_write(s->diag, m, v->span, "%s[0]", text);
+    else if (v->kind == KJ_V_TUPLE && !kj_is_aggregate(v) && !text[strcspn(text, "(.[ ")])
+        kj_hint(s->diag, m, "its parts are %s[0] to %s[%d]", text, text, v->u.tuple.n - 1);
     else if (v->kind == KJ_V_ARRAY)
         kj_hint_element(s, m, v->u.array, kj_operand_text(s, v->span, "..."));
-    if (v->kind == KJ_V_SCALAR && !is_updated(s, v->span) &&
-        !(bindings && strstr(bindings, "= bool")))
-        kj_fix(s->diag, m, v->span, "i32(%s)", kj_source_text(s, v->span, "..."));
     return true;
 }
 
@@ -466,14 +464,11 @@ static kj_operand refuse_mixed(kj_sema *s, kj_op op, const kj_operand *v, kj_spa
     kj_message *m = kj_sema_error(
         s, span, KJ_RULE_NOT_A_NUMBER, "'%s' compares two numbers or two bools, not %s and %s",
         kj_ops[op].spelling, kj_describe(s, &v[0]), kj_describe(s, &v[1]));
-    const char *bindings = s->frame ? s->frame->bindings : NULL;
     bool literal = number->kind == KJ_V_LITERAL && !kj_is_float(number->u.literal.type) &&
                    number->u.literal.u <= 1;
-    if (bindings && strstr(bindings, "= bool"))
-        kj_hint(s->diag, m, "without a bound a type may be bool: write <T: number>");
-    else if (write_truth(s, m))
+    if (kj_hint_unbounded(s, m, "number") || write_truth(s, m))
         return kj_no_value(span);
-    else if (kj_is_const(known))
+    if (kj_is_const(known))
         kj_write(s->diag, m, span, "%s %s 0", kj_operand_text(s, number->span, "..."),
                  (known->u.value.u != 0) == (op == KJ_OP_EQ) ? "!=" : "==");
     else if (literal)

@@ -103,7 +103,7 @@ bool kj_run_pack(kj_run *r, kj_span at, kjit_dtype dtype, kj_rvalue v,
         return kj_run_hint(r, "compare: x != 0");
     }
     if (v.kind == KJ_R_FLOAT && !kj_is_float(to)) {
-        kj_run_fail(r, KJIT_TYPE, at, "the float %s does not go into an array of %s",
+        kj_run_fail(r, KJIT_TYPE, at, "the float %s is not an element of type %s",
                     kj_run_short(v).text, name);
         r->converts = name;
         return kj_run_hint(r, "convert it: %s(x)", name);
