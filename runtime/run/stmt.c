@@ -138,8 +138,21 @@ static bool find_place(kj_run *r, const kj_expr *target, kj_rvalue *base, kj_rpl
 
 /* Takes the value's reference. An array still to compute goes into its place at once; `whole` is
  * the assignment. */
+/* _ = f(x), where _ is no var: nobody asks for it. */
+static bool throws_away(kj_run *r, const kj_expr *target)
+{
+    if (target->kind != KJ_E_NAME || strcmp(target->u.name, "_") != 0)
+        return false;
+    const kj_rbinding *b = kj_run_binding_of(r, target->u.name);
+    return !b || b->fixed;
+}
+
 static bool assign(kj_run *r, const kj_expr *target, kj_span value_at, kj_span whole, kj_rvalue v)
 {
+    if (throws_away(r, target)) {
+        kj_run_drop(&v);
+        return true;
+    }
     const kj_item *item = kj_run_declared(r, target);
     if (item && kj_filled_of(r->program, item))
         return kj_lazy_finish(r, value_at, &v) &&

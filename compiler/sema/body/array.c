@@ -29,8 +29,11 @@ static void index_count_error(kj_sema *s, const kj_expr *e, const kj_tarray *a, 
                  kj_is_new_axis(first) ? "1, -1" : "-1, 1");
     else if (n < a->ndim)
         kj_hint(s->diag, m, "fewer indices make a view, and an element is needed here");
-    else if (a->span.end)
-        kj_note(s->diag, m, a->span, "declared here");
+    else {
+        kj_take_with_axes(s, m, e, n);
+        if (a->span.end)
+            kj_note(s->diag, m, a->span, "declared here");
+    }
 }
 
 /* Refuses what is certainly outside: a negative literal, or one past a known extent. */

@@ -1,5 +1,5 @@
-/* A parameter that was declared as one value, where its body uses it as an array: told at its first use, with the type that
- * is meant; what follows of it is silent. */
+/* A parameter that was declared as one value, where its body uses it as an array, or as an array of fewer axes: told at its
+ * first use, with the type that is meant; what follows of it is silent. */
 #include <string.h>
 
 #include "sema/body/body.h"
@@ -80,4 +80,21 @@ bool kj_take_as_array(kj_sema *s, kj_message *m, const kj_expr *e)
     if (s->frame->fn < 0) /* what calls a function may mean one value */
         kj_fix(s->diag, m, p->type->span, "%s", type);
     return true;
+}
+
+void kj_take_with_axes(kj_sema *s, kj_message *m, const kj_expr *e, int n)
+{
+    const kj_expr *base = e->kind == KJ_E_INDEX ? e->u.index.base : NULL;
+    kj_symbol *sym = base && base->kind == KJ_E_NAME ? kj_scope_find(s->scope, base->u.name) : NULL;
+    const kj_param_decl *p = param_of(s, sym);
+    uses u = {.name = sym ? sym->name : NULL};
+    if (!p || !p->type || !p->type->name || n > KJ_MAX_NDIM || !kj_is_shown(s->diag, m))
+        return;
+    kj_each_expr(s->frame->item->body, find_uses, &u);
+    if (u.other || u.ndim != n)
+        return;
+    kj_hint(s->diag, m, "with %d indices it is %s: %s[%s]", n, p->name, p->type->name, commas(n));
+    if (s->frame->fn < 0)
+        kj_fix(s->diag, m, p->type->span, "%s[%s]", p->type->name, commas(n));
+    sym->value = kj_no_value(sym->span);
 }

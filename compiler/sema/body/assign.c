@@ -424,7 +424,8 @@ static void assign_several(kj_sema *s, const kj_stmt *st, int n)
     if (kj_undeclared_targets(s, st->u.assign.targets))
         return;
     for (const kj_expr *target = st->u.assign.targets; target; target = target->next, i++)
-        assign_one(s, target, v.kind == KJ_V_ERROR ? v : v.u.tuple.items[i], st->span);
+        if (!kj_throws_away(s, target))
+            assign_one(s, target, v.kind == KJ_V_ERROR ? v : v.u.tuple.items[i], st->span);
 }
 
 void kj_assign_stmt(kj_sema *s, const kj_stmt *st)
@@ -434,7 +435,11 @@ void kj_assign_stmt(kj_sema *s, const kj_stmt *st)
     s->naming = NULL;
     if (n > 1)
         assign_several(s, st, n);
-    else if (target->kind == KJ_E_NAME)
+    else if (!st->u.assign.augmented && kj_throws_away(s, target)) {
+        kj_operand v = kj_expr_value(s, st->u.assign.value, KJ_VOID);
+        kj_tstmt **end = s->sink->tail;
+        kj_spill(s, &v, &end);
+    } else if (target->kind == KJ_E_NAME)
         assign_name(s, st, target);
     else if (target->kind == KJ_E_INDEX || target->kind == KJ_E_MEMBER)
         assign_part(s, st, target);

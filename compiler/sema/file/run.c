@@ -374,7 +374,8 @@ static void check_stmt(kj_sema *s, const kj_stmt *st, int loops)
             break;
         check_count(s, st->u.assign.value, kj_count(st->u.assign.targets));
         for (const kj_expr *target = st->u.assign.targets; target; target = target->next)
-            check_target(s, target);
+            if (st->u.assign.augmented || !kj_throws_away(s, target))
+                check_target(s, target);
         break;
     case KJ_S_EXPR:
         if (st->u.expr->kind == KJ_E_CALL)

@@ -394,3 +394,11 @@ kj_texpr *kj_te_index(kj_sema *s, kj_index which, int axis, kj_span span)
     e->u.index.axis = axis;
     return e;
 }
+
+bool kj_throws_away(kj_sema *s, const kj_expr *target)
+{
+    if (target->kind != KJ_E_NAME || strcmp(target->u.name, "_") != 0)
+        return false;
+    const kj_symbol *sym = kj_scope_find(s->scope, target->u.name);
+    return !sym || sym->role != KJ_ROLE_VAR;
+}

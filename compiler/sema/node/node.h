@@ -335,6 +335,7 @@ void kj_hint_of_run(kj_sema *s, kj_message *m, const char *name);
  * all but slips of the finger (kj_is_slip). */
 bool kj_hint_axis_of_thread(kj_sema *s, kj_message *m, const char *name); /* threadIdxx */
 void kj_suggest(kj_sema *s, kj_message *m, const char *name, const char *near, bool of_language);
+bool kj_throws_away(kj_sema *s, const kj_expr *target); /* _ = f(x), where _ is no var */
 /* Of one that has several targets: are all of them names, and none declared? Told in one message. */
 bool kj_undeclared_targets(kj_sema *s, const kj_expr *targets);
 void kj_undeclared_type(kj_sema *s, const char *name, kj_span span);

@@ -442,15 +442,12 @@ static void hint_target(kj_sema *s, kj_message *m, const char *name, kj_span spa
         kj_suggest(s, m, name, near, false);
         return;
     }
-    bool unwanted = strcmp(name, "_") == 0;
     if (needed) {
         kj_hint(s->diag, m,
                 "a variable is declared first, by a name that nothing here has: var v = ...");
         return;
     }
-    if (unwanted)
-        kj_hint(s->diag, m, "what is not wanted is named so by let alone: let first, _ = ...");
-    else if (use.behind_block)
+    if (use.behind_block)
         kj_hint(s->diag, m, "a variable is declared first, before the block: var %s = ...", name);
     else
         kj_hint(s->diag, m, "a variable is declared first: var %s = ...", name);
@@ -458,7 +455,7 @@ static void hint_target(kj_sema *s, kj_message *m, const char *name, kj_span spa
     next += strspn(next, " \t");
     bool updated = strchr("+-*/%&|^<>@", *next) && *next; /* t += 1 declares nothing */
     if (kj_begins_statement(s->diag->source, span.begin) && !use.behind_block && !updated)
-        kj_fix(s->diag, m, (kj_span){span.begin, span.begin}, unwanted ? "let " : "var ");
+        kj_fix(s->diag, m, (kj_span){span.begin, span.begin}, "var ");
 }
 
 void kj_undeclared_target(kj_sema *s, const char *name, kj_span span)
@@ -486,7 +483,12 @@ void kj_undeclared_target(kj_sema *s, const char *name, kj_span span)
 bool kj_undeclared_targets(kj_sema *s, const kj_expr *targets)
 {
     const char *names = "";
-    int n = 0;
+    int n = 0, unwanted = 0;
+    for (const kj_expr *e = targets; e; e = e->next, n++)
+        unwanted += kj_throws_away(s, e);
+    if (unwanted == n)
+        return false;
+    n = 0;
     for (const kj_expr *e = targets; e; e = e->next) {
         if (e->kind != KJ_E_NAME || !kj_is_free_name(kj_scope_find(s->scope, e->u.name)))
             return false;
