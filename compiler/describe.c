@@ -41,6 +41,15 @@ static void describe_roots(kj_arena *arena, kj_kernel_info *info, const kj_progr
     info->shared = known ? kj_shared_bytes(info, NULL, NULL) : -1;
 }
 
+static void describe_launched(kj_arena *arena, kj_kernel_info *info, const kj_tkernel *k)
+{
+    for (const kj_child *c = k->children; c; c = c->next)
+        info->nlaunched++;
+    info->launched = KJ_NEW_ARRAY(arena, const char *, (size_t)info->nlaunched + 1);
+    for (const kj_child *c = k->children; c; c = c->next)
+        info->launched[c->id - 1] = c->kernel->name;
+}
+
 const kj_kernel_info *kj_describe_kernel(kj_arena *arena, const kj_program *program,
                                          const kj_tkernel *k)
 {
@@ -63,6 +72,7 @@ const kj_kernel_info *kj_describe_kernel(kj_arena *arena, const kj_program *prog
         info->grid_sync_at = k->grid_sync->span;
     memcpy(info->block, k->block, sizeof k->block);
     describe_params(arena, info, k);
+    describe_launched(arena, info, k);
     describe_roots(arena, info, program, k);
     return info;
 }

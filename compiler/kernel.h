@@ -124,8 +124,22 @@ typedef struct kj_site_part {
     kj_dtype type; /* KJ_VOID: text alone */
 } kj_site_part;
 
+/* What a fault is that a site tells of. */
+typedef enum kj_site_kind {
+    KJ_SITE_ASSERT,
+    KJ_SITE_BOUNDS, /* its values are the index and the extent */
+    KJ_SITE_REQUIRES,
+    KJ_SITE_SHAPE,
+    KJ_SITE_OVERLAP,
+    KJ_SITE_LAUNCH,
+    KJ_SITE_WARP,
+    KJ_SITE_NAN,
+    KJ_SITE_INDEX
+} kj_site_kind;
+
 typedef struct kj_site {
     int id; /* index in kj_kernel_info.sites */
+    kj_site_kind kind;
     kj_span span;
     const kj_called *call; /* of the function that the place is in; NULL: it is in the kernel */
     bool fault;            /* an assert's: the thread ends */
@@ -153,7 +167,8 @@ typedef struct kj_host_fault {
     uint32_t offset; /* of a divergent barrier: place in the source; of an assert: its site's id */
     /* Which of a launch's faults it is: the one with the greatest `order`, then `within`; both are 0
      * at first, and who writes a fault holds `lock`. */
-    uint64_t order;  /* ~ of the block's number, behind those of kernels it launched */
+    uint64_t order;  /* ~ of the block's number, above it from KJ_FAULT_CHILD on kj_child.id: blocks
+                       of kernels that it launched come behind its own */
     uint64_t within; /* of the block: ~ of the thread's number, behind the barriers it passed */
     uint32_t lock;
     int64_t block[3];
@@ -167,6 +182,8 @@ typedef struct kj_host_fault {
     uint64_t halted_why;
     int64_t halted_block[3], halted_front[3]; /* that one's, and the one that has not begun */
 } kj_host_fault;
+
+enum { KJ_FAULT_CHILD = 56 }; /* no grid has as many blocks as there are numbers below that bit */
 
 /* The greater is told. */
 typedef enum kj_halted {
@@ -393,12 +410,14 @@ typedef struct kj_kernel_info {
     const struct kj_limits *limits; /* what says which checks of indices hold; NULL: nothing */
     unsigned watched;               /* what its code tells a kj_host_watch for: KJ_CHECKS_WATCHED */
     bool launches;                  /* it launches kernels */
-    kj_span launch;                 /* if so: the first place where it does */
-    bool grid_sync;                 /* its blocks wait for one another */
-    kj_span grid_sync_at;           /* if so: the first place where they do */
-    int64_t block[3];               /* 0: any */
-    int64_t shared;                 /* bytes of its shared arrays; -1: by the launch's values */
-    const kj_tkernel *typed;        /* for kj_shared_bytes and kj_requires_hold */
+    const char **launched;          /* those, and what they launch, by kj_child.id - 1 */
+    int nlaunched;
+    kj_span launch;          /* if so: the first place where it does */
+    bool grid_sync;          /* its blocks wait for one another */
+    kj_span grid_sync_at;    /* if so: the first place where they do */
+    int64_t block[3];        /* 0: any */
+    int64_t shared;          /* bytes of its shared arrays; -1: by the launch's values */
+    const kj_tkernel *typed; /* for kj_shared_bytes and kj_requires_hold */
 } kj_kernel_info;
 
 /* Why there is no number of bytes: a shared array's extent that is below 0, or with which it overflows. */

@@ -334,6 +334,80 @@ KJIT_API void kjit_set_print(kjit_context *ctx, kjit_print_fn *print, void *user
  * that failure. */
 KJIT_API const char *kjit_last_error(kjit_context *ctx);
 
+/* What a kernel's fault is: every kind, its number (kept for ever) and what it is. Kinds may be added. */
+#define KJIT_FAULT_MAP(X) \
+    X(BOUNDS, 1, "an index is outside of its array") \
+    X(ASSERT, 2, "an assertion failed") \
+    X(RACE, 3, "two threads access an element, one of them writing, and nothing orders them") \
+    X(INIT, 4, "an element is read before something was written there") \
+    X(BARRIER, 5, "not all threads of a block reach a barrier") \
+    X(GRID_BARRIER, 6, "not all blocks reach a grid_sync()") \
+    X(WARP, 7, "the mask of an operation of a warp names other lanes than come to it") \
+    X(NAN, 8, "a NaN or an infinity is made of finite numbers") \
+    X(INDEX, 9, "what an index is made of wraps") \
+    X(REQUIRES, 10, "a `requires` of a kernel that a kernel launches does not hold") \
+    X(SHAPE, 11, "a reshape to another number of elements") \
+    X(OVERLAP, 12, \
+      "an assignment to a view that shares elements with its value, in another order") \
+    X(LAUNCH, 13, "a launch by a kernel is not possible") \
+    X(CANCELLED, 14, "the launch was cancelled") \
+    X(TIMEOUT, 15, "the launch ran out of time")
+
+typedef enum kjit_fault_kind {
+#define KJIT_FAULT_ENUM(name, number, text) KJIT_FAULT_##name = number,
+    KJIT_FAULT_MAP(KJIT_FAULT_ENUM)
+#undef KJIT_FAULT_ENUM
+} kjit_fault_kind;
+
+KJIT_API const char *kjit_fault_kind_name(
+    kjit_fault_kind kind); /* "KJIT_FAULT_BOUNDS"; NULL: none */
+
+/* How a thread accesses an element. */
+typedef enum kjit_access {
+    KJIT_ACCESS_NONE = 0,
+    KJIT_ACCESS_READ = 1,
+    KJIT_ACCESS_WRITE = 2,
+    KJIT_ACCESS_ATOMIC = 3
+} kjit_access;
+
+/* A fault of a kernel: what the sentence of kjit_last_error says, as values. What a fault does not have is
+ * NULL or 0, of block, thread and axis -1. Lines and columns are as in kjit_diagnostic. */
+typedef struct kjit_fault {
+    size_t size; /* bytes: the program sets it to its sizeof(kjit_fault) before the call */
+    kjit_fault_kind kind;
+    kjit_status status;         /* KJIT_FAULT; KJIT_CANCELLED, KJIT_TIMEOUT of these kinds */
+    const char *text;           /* kjit_last_error's */
+    const char *message, *hint; /* the sentence without its place, and what helps, or NULL */
+    const char
+        *kernel; /* which ran there, also one that a kernel launched; of CANCELLED and TIMEOUT the
+                           one that the program did */
+    const char *file;
+    int line, column, end_line, end_column;
+    int64_t block[3],
+        thread[3]; /* of BARRIER, CANCELLED and TIMEOUT no thread, of GRID_BARRIER no block */
+    /* BOUNDS, RACE, INIT: the array's name where the source has one. BOUNDS: the axis from 0 on, and what it has */
+    const char *array;
+    int axis;
+    int index_unsigned; /* 1: the index is a uint64_t's bits */
+    int64_t index, extent;
+    int64_t arrived,
+        expected; /* BARRIER: threads of the block; GRID_BARRIER: blocks that wait, and all */
+    /* RACE: how the thread accesses the element, and the other access */
+    kjit_access access, other_access;
+    const char *other_file;
+    int other_line, other_column, other_end_line, other_end_column;
+    int64_t other_block[3], other_thread[3];
+} kjit_fault;
+
+/* 1: the failure that kjit_last_error tells of is a kernel's fault, *out is it. Else 0, as for an out that is
+ * NULL or says no size; nothing is written then. A launch has one fault, the first by its blocks' and threads'
+ * order; a launch without a stream gives it, else the call that is told of the stream's first failure, or
+ * kjit_run. No more than out->size bytes are written; what a program knows and the library does not is 0, and
+ * size stays. The texts are the library's, as long as that of kjit_last_error: until the thread's next call.
+ * Devices give the same of what both find: RACE, INIT, BARRIER and GRID_BARRIER are found by the CPU
+ * alone. Success does not clear it. */
+KJIT_API int kjit_last_fault(kjit_context *ctx, kjit_fault *out);
+
 /* ---- Modules ---- */
 
 typedef struct kjit_diagnostic {

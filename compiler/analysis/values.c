@@ -47,7 +47,7 @@ static const char *text_of(const search *f, const kj_texpr *e, const char *other
 }
 
 /* Its values are the result and the operands, of which constants say what they are themselves. */
-static void look_at(search *f, const kj_texpr *e, const char *failed)
+static void look_at(search *f, const kj_texpr *e, kj_site_kind kind, const char *failed)
 {
     static const char *const otherwise[] = {"the first operand", "the second", "the third",
                                             "the fourth"};
@@ -62,7 +62,8 @@ static void look_at(search *f, const kj_texpr *e, const char *failed)
         parts[1 + i] = (kj_site_part){
             operands[i]->kind == KJ_TE_CONST ? NULL : text_of(f, operands[i], otherwise[i]),
             operands[i]->type};
-    *site = (kj_site){.span = e->span,
+    *site = (kj_site){.kind = kind,
+                      .span = e->span,
                       .fault = true,
                       .failed = failed,
                       .child = f->child,
@@ -93,7 +94,7 @@ static bool visit_float(void *ctx, const kj_tstmt *s, const kj_texpr *e)
     bool call = e->kind == KJ_TE_CALL && kj_builtins[e->u.call.id].how != KJ_HOW_WARP;
     if (e->kind == KJ_TE_BINARY || e->kind == KJ_TE_FMA || e->kind == KJ_TE_CONVERT ||
         (call && has_float(e)))
-        look_at(f, e, "a NaN or an infinity is made of finite numbers");
+        look_at(f, e, KJ_SITE_NAN, "a NaN or an infinity is made of finite numbers");
     return true;
 }
 
@@ -112,6 +113,7 @@ static bool visit_warp(void *ctx, const kj_tstmt *s, const kj_texpr *e)
     parts[0] = (kj_site_part){text_of(f, e->u.call.args[0], "the mask"), KJ_U32};
     parts[1] = (kj_site_part){"laneid", KJ_I64};
     *site = (kj_site){
+        .kind = KJ_SITE_WARP,
         .span = e->span,
         .fault = true,
         .failed = "the mask names a lane that does not come here, or does not name this one",
@@ -148,7 +150,7 @@ static void feed_binary(search *f, const kj_texpr *e)
     if (meant) /* and so is all that it is made of: its low bits */
         return;
     if (wraps && size <= 4)
-        look_at(f, e, "what an index is made of wraps");
+        look_at(f, e, KJ_SITE_INDEX, "what an index is made of wraps");
     if (op == KJ_OP_SHL)
         feed(f, e->u.binary.lhs);
     else

@@ -310,6 +310,7 @@ typedef struct kj_tkernel {
     bool prints; /* some site is a print's */
     struct kj_child
         *children; /* kernels that it launches, and they; of the one that the host does */
+    int child;     /* 0, or kj_child.id */
     bool launches;
     const kj_tstmt *grid_sync; /* its first grid_sync(); NULL: blocks don't wait for one another */
     kj_trequire *requires;

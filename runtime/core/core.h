@@ -57,6 +57,7 @@ typedef struct kj_thread {
     kjit_context *ctx;                      /* NULL: of failures that have none */
     char *text;                             /* of its last failure, malloc'd; NULL: use fallback */
     char *json;                             /* the same as diagnostics, where it is some, or NULL */
+    kjit_fault *fault;                      /* what it is, where it is a kernel's fault, or NULL */
     const char *fallback;                   /* when there was no memory for the text */
     kjit_stream *stream;                    /* its default stream, or NULL */
     void (*left)(struct kj_thread *thread); /* it has ended, with a stream; under the lock */
@@ -316,8 +317,11 @@ kjit_status kj_check_time(kjit_context *ctx);
 kj_thread *kj_thread_in(kjit_context *ctx);
 kj_thread *kj_thread_failing(kjit_context *ctx); /* the same, and this is its last failure */
 /* The sentence of the calling thread's last failure, of the context's and those without any; NULL
- * for it: of all. "" if there was none. */
+ * for it: of all. "" if there was none. And where it is a kernel's fault, what it is, with that. */
 const char *kj_thread_failure(const kjit_context *ctx);
+bool kj_thread_fault(const kjit_context *ctx, kjit_fault *out);
+/* That of the thread's last failure there, if none came behind it: malloc'd, or NULL. */
+kjit_fault *kj_thread_take_fault(kjit_context *ctx);
 bool kj_threads_begin(void);                     /* false: the system has no room */
 void kj_threads_end(kjit_context *ctx);          /* frees those of all threads */
 void kj_threads_lose_streams(kjit_context *ctx); /* their default streams are gone */
@@ -327,6 +331,18 @@ kjit_status kj_fail(kjit_context *ctx, kjit_status status, const char *format, .
     __attribute__((format(printf, 3, 4)));
 /* The same of a text that has line ends of its own, without those behind it. */
 kjit_status kj_fail_lines(kjit_context *ctx, kjit_status status, const char *text);
+/* What is told of a failure: its text, as kj_fail_lines takes it, and what it is where it is a kernel's
+ * fault, in one block with its strings. Both are malloc'd, or NULL. */
+typedef struct kj_telling {
+    char *text;
+    kjit_fault *fault;
+} kj_telling;
+
+/* kj_fail_lines with both, which are taken; without a text that of the status. */
+kjit_status kj_fail_telling(kjit_context *ctx, kjit_status status, kj_telling telling);
+void kj_telling_free(kj_telling telling);
+/* Both of the thread's last failure there, which has none from then on. */
+kj_telling kj_failed_telling(kjit_context *ctx);
 /* The thread's last failure there as JSON, where it came as diagnostics with that (kj_diag_told); else NULL. */
 const char *kj_failed_as_json(kjit_context *ctx);
 kjit_status kj_fail_why(kjit_context *ctx, kjit_status status, const kj_failure *why);

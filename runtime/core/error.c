@@ -17,7 +17,9 @@ static void note(kjit_context *ctx, char *text)
     }
     free(t->text);
     free(t->json);
+    free(t->fault);
     t->json = NULL;
+    t->fault = NULL;
     t->text = text;
     t->fallback = no_memory_text;
     t->parameter = 0;
@@ -71,6 +73,30 @@ kjit_status kj_fail_lines(kjit_context *ctx, kjit_status status, const char *tex
     return status;
 }
 
+kjit_status kj_fail_telling(kjit_context *ctx, kjit_status status, kj_telling telling)
+{
+    kjit_status noted =
+        kj_fail_lines(ctx, status, telling.text ? telling.text : kjit_status_message(status));
+    kj_thread *t = noted == status && telling.fault ? kj_thread_in(ctx) : NULL;
+    if (t) {
+        t->fault = telling.fault;
+        telling.fault = NULL;
+    }
+    kj_telling_free(telling);
+    return noted;
+}
+
+void kj_telling_free(kj_telling telling)
+{
+    free(telling.text);
+    free(telling.fault);
+}
+
+kj_telling kj_failed_telling(kjit_context *ctx)
+{
+    return (kj_telling){strdup(kj_thread_failure(ctx)), kj_thread_take_fault(ctx)};
+}
+
 const char *kj_failed_as_json(kjit_context *ctx)
 {
     const kj_thread *t = kj_thread_in(ctx);
@@ -113,4 +139,28 @@ kjit_status kj_no_out(kjit_context *ctx)
 const char *kjit_last_error(kjit_context *ctx)
 {
     return kj_thread_failure(kj_lives(ctx, KJ_CONTEXT) ? ctx : NULL);
+}
+
+int kjit_last_fault(kjit_context *ctx, kjit_fault *out)
+{
+    kjit_fault fault;
+    if (!out || out->size < sizeof out->size ||
+        !kj_thread_fault(kj_lives(ctx, KJ_CONTEXT) ? ctx : NULL, &fault))
+        return 0;
+    size_t size = out->size, known = size < sizeof fault ? size : sizeof fault;
+    fault.size = size;
+    memcpy(out, &fault, known);
+    memset((char *)out + known, 0, size - known);
+    return 1;
+}
+
+const char *kjit_fault_kind_name(kjit_fault_kind kind)
+{
+    switch (kind) {
+#define CASE(name, number, text) \
+    case KJIT_FAULT_##name: return "KJIT_FAULT_" #name;
+        KJIT_FAULT_MAP(CASE)
+#undef CASE
+    default: return NULL;
+    }
 }

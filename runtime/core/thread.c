@@ -43,6 +43,7 @@ static void end_record(kj_thread *t)
         t->next->prev = t->prev;
     free(t->text);
     free(t->json);
+    free(t->fault);
     free(t);
 }
 
@@ -176,17 +177,48 @@ kj_thread *kj_thread_failing(kjit_context *ctx)
     return t;
 }
 
-const char *kj_thread_failure(const kjit_context *ctx)
+/* Under the lock. */
+static const kj_thread *last_failed(const kj_thread_list *list, const kjit_context *ctx)
 {
     const kj_thread *last = NULL;
-    kj_thread_list *list = own_list();
-    lock();
     for (const kj_thread *t = list ? list->first : NULL; t; t = t->beside) {
         bool asked = !ctx || !t->ctx || t->ctx == ctx;
         if (asked && t->failed > (last ? last->failed : 0))
             last = t;
     }
+    return last;
+}
+
+const char *kj_thread_failure(const kjit_context *ctx)
+{
+    kj_thread_list *list = own_list();
+    lock();
+    const kj_thread *last = last_failed(list, ctx);
     const char *text = !last ? "" : last->text ? last->text : last->fallback;
     unlock();
     return text;
+}
+
+bool kj_thread_fault(const kjit_context *ctx, kjit_fault *out)
+{
+    kj_thread_list *list = own_list();
+    lock();
+    const kj_thread *last = last_failed(list, ctx);
+    bool found = last && last->fault;
+    if (found) {
+        *out = *last->fault;
+        out->text = last->text;
+    }
+    unlock();
+    return found;
+}
+
+kjit_fault *kj_thread_take_fault(kjit_context *ctx)
+{
+    kj_thread *t = kj_thread_in(ctx);
+    if (!t || t->failed != t->list->failures)
+        return NULL;
+    kjit_fault *fault = t->fault;
+    t->fault = NULL;
+    return fault;
 }

@@ -140,7 +140,7 @@ static void launch_done(kj_work *work, kjit_status status, const kj_host_fault *
     kj_trace_end(work->times, status);
     if (status == KJIT_FAULT)
         kj_stream_failed(w->stream, kj_fault_status(fault),
-                         kj_launch_fault_text(w->dispatch->mod, w->dispatch->variant,
+                         kj_launch_fault_told(w->dispatch->mod, w->dispatch->variant,
                                               &w->dispatch->call, fault));
     else if (!w->reported)
         kj_stream_ended(w->stream, work, status);
@@ -222,7 +222,7 @@ static kjit_status submit(const flight *way)
         return status;
     return status == KJIT_FAULT
                ? kj_fail_fault(way->mod, kj_fault_status(&fault),
-                               kj_launch_fault_text(way->mod, way->variant, way->call, &fault))
+                               kj_launch_fault_told(way->mod, way->variant, way->call, &fault))
                : kj_fail_why(ctx, status, &why);
 }
 

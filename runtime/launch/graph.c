@@ -246,7 +246,7 @@ static void graph_done(kj_work *work, kjit_status status, const kj_host_fault *f
     if (status == KJIT_FAULT) {
         const kj_dispatch *p = dispatch_at(w->graph, work->step);
         kj_stream_failed(w->stream, kj_fault_status(fault),
-                         kj_launch_fault_text(p->mod, p->variant, &p->call, fault));
+                         kj_launch_fault_told(p->mod, p->variant, &p->call, fault));
     } else {
         kj_stream_ended(w->stream, work, status);
     }
@@ -307,7 +307,7 @@ static kjit_status launch_each(kjit_graph *graph,
                                kjit_stream *stream)
 {
     kjit_status first = KJIT_OK;
-    char *text = NULL;
+    kj_telling telling = {0};
     bool cancelled = false;
     if (graph->n == 0)
         return kj_nothing_to_do(graph->ctx, stream);
@@ -318,14 +318,13 @@ static kjit_status launch_each(kjit_graph *graph,
         cancelled |= status == KJIT_CANCELLED;
         if (status != KJIT_OK && first == KJIT_OK) {
             first = status;
-            text = strdup(kj_thread_failure(graph->ctx));
+            telling = kj_failed_telling(graph->ctx);
         }
         if (status != KJIT_OK && !kj_is_fault(status))
             break;
     }
     if (first != KJIT_OK)
-        kj_fail_lines(graph->ctx, first, text ? text : "out of memory");
-    free(text);
+        kj_fail_telling(graph->ctx, first, telling);
     return first;
 }
 

@@ -151,7 +151,7 @@ void kj_report_deliver_in(kj_reported *r, kjit_stream *stream)
     kj_failure why;
     kjit_status status = kj_report_deliver(r, &why);
     if (status != KJIT_OK)
-        kj_stream_failed(stream, status, strdup(why.text));
+        kj_stream_failed(stream, status, (kj_telling){.text = strdup(why.text)});
 }
 
 /* ---- A launch's report ---- */
@@ -316,14 +316,14 @@ static void fail_stream(const kj_reported *r)
 {
     const kj_host_fault *fault = &report_of(r)->fault;
     kj_stream_failed(r->stream, kj_fault_status(fault),
-                     kj_fault_text(r->mod, r->variant->kernel, fault));
+                     kj_fault_told(r->mod, r->variant->kernel, fault));
 }
 
 static kjit_status fail_call(const kj_reported *r)
 {
     const kj_host_fault *fault = &report_of(r)->fault;
     return kj_fail_fault(r->mod, kj_fault_status(fault),
-                         kj_fault_text(r->mod, r->variant->kernel, fault));
+                         kj_fault_told(r->mod, r->variant->kernel, fault));
 }
 
 void kj_report_goes(kj_reported *r)

@@ -16,7 +16,7 @@ typedef struct fault_message {
     bool crowd;          /* likewise: more blocks at a grid_sync() than `most` */
     int64_t blocks, threads, most;
     kj_arena arena;
-    char *text;
+    kj_telling told;
 } fault_message;
 
 /* The call at a place: a name and what stands in brackets after it. */
@@ -268,44 +268,47 @@ static void write_fault(void *data)
         put_assert(&diag, m->kernel, m->fault);
     else
         put_barrier(&diag, m->fault);
-    m->text = strdup(kj_diag_told(&diag, atomic_load(&m->mod->ctx->want_json) > 0));
+    if (m->fault)
+        m->told.fault = kj_fault_fields(&m->mod->source, m->kernel, m->fault, diag.first);
+    m->told.text = strdup(kj_diag_told(&diag, atomic_load(&m->mod->ctx->want_json) > 0));
 }
 
-static char *text_of(fault_message *m)
+static kj_telling told_of(fault_message *m)
 {
     kj_arena_init(&m->arena, NULL);
     kj_guarded(&m->arena, write_fault, m, NULL);
     kj_arena_free(&m->arena);
-    return m->text;
+    if (m->told.text)
+        return m->told;
+    free(m->told.fault);
+    return (kj_telling){0};
 }
 
-char *kj_fault_text(kjit_module *mod, const kj_kernel_info *kernel, const kj_host_fault *fault)
+kj_telling kj_fault_told(kjit_module *mod, const kj_kernel_info *kernel, const kj_host_fault *fault)
 {
-    return text_of(&(fault_message){.mod = mod, .kernel = kernel, .fault = fault});
+    return told_of(&(fault_message){.mod = mod, .kernel = kernel, .fault = fault});
 }
 
-static kjit_status give(kjit_context *ctx, kjit_status status, char *text)
+static kjit_status give(kjit_context *ctx, kjit_status status, kj_telling told)
 {
-    status = text ? kj_fail_lines(ctx, status, text) : kj_no_memory(ctx);
-    free(text);
-    return status;
+    return told.text ? kj_fail_telling(ctx, status, told) : kj_no_memory(ctx);
 }
 
 kjit_status kj_fail_unfilled(kjit_module *mod, const kj_const_array_info *array, const char *kernel)
 {
     fault_message m = {.mod = mod, .unfilled = array, .launched = kernel};
-    return give(mod->ctx, KJIT_LAUNCH, text_of(&m));
+    return give(mod->ctx, KJIT_LAUNCH, told_of(&m));
 }
 
 kjit_status kj_fail_launching(kjit_module *mod, const kj_kernel_info *kernel, const char *why)
 {
     fault_message m = {.mod = mod, .kernel = kernel, .lacking = why};
-    return give(mod->ctx, KJIT_NO_DEVICE, text_of(&m));
+    return give(mod->ctx, KJIT_NO_DEVICE, told_of(&m));
 }
 
-kjit_status kj_fail_fault(kjit_module *mod, kjit_status status, char *text)
+kjit_status kj_fail_fault(kjit_module *mod, kjit_status status, kj_telling telling)
 {
-    return give(mod->ctx, status, text);
+    return give(mod->ctx, status, telling);
 }
 
 kjit_status kj_fail_crowd(kjit_module *mod, const kj_kernel_info *kernel, int64_t blocks,
@@ -317,5 +320,5 @@ kjit_status kj_fail_crowd(kjit_module *mod, const kj_kernel_info *kernel, int64_
                        .blocks = blocks,
                        .threads = threads,
                        .most = most};
-    return give(mod->ctx, KJIT_LAUNCH, text_of(&m));
+    return give(mod->ctx, KJIT_LAUNCH, told_of(&m));
 }

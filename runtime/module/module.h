@@ -155,11 +155,15 @@ void kj_const_arrays_free(kjit_module *mod);
 
 /* ---- Failures of what runs (fault.c) ---- */
 
-/* The text of a fault, as a diagnostic; malloc'd, NULL when there is no memory. */
-char *kj_fault_text(kjit_module *mod, const kj_kernel_info *kernel, const kj_host_fault *fault);
+/* What is told of a fault, its text as a diagnostic; nothing when there is no memory. */
+kj_telling kj_fault_told(kjit_module *mod, const kj_kernel_info *kernel,
+                         const kj_host_fault *fault);
 /* The same of a launch that has run, whose memory is as it left it: its first fault in order (replay.c). */
-char *kj_launch_fault_text(kjit_module *mod, const kj_variant *variant, const kj_launch_call *call,
-                           const kj_host_fault *fault);
+kj_telling kj_launch_fault_told(kjit_module *mod, const kj_variant *variant,
+                                const kj_launch_call *call, const kj_host_fault *fault);
+/* What kjit_last_fault gives of it, when its message is `m`: malloc'd, or NULL (fault_fields.c). */
+kjit_fault *kj_fault_fields(const kj_source *source, const kj_kernel_info *kernel,
+                            const kj_host_fault *fault, const kj_message *m);
 void kj_replays_free(kj_replays *replays, kjit_context *ctx); /* for NULL nothing */
 /* The device cannot do what a kernel launches. */
 kjit_status kj_fail_launching(kjit_module *mod, const kj_kernel_info *kernel, const char *why);
@@ -169,7 +173,7 @@ kjit_status kj_fail_crowd(kjit_module *mod, const kj_kernel_info *kernel, int64_
 /* A const array that the host was to fill before the kernel was launched. */
 kjit_status kj_fail_unfilled(kjit_module *mod, const kj_const_array_info *array,
                              const char *kernel);
-/* The text is freed. */
-kjit_status kj_fail_fault(kjit_module *mod, kjit_status status, char *text);
+/* Takes what is told of it. */
+kjit_status kj_fail_fault(kjit_module *mod, kjit_status status, kj_telling telling);
 
 #endif

@@ -155,15 +155,15 @@ static bool run(const kj_replay *r, const kj_variant *variant, const kj_launch_c
            (found->order > known->order || found->within >= known->within);
 }
 
-char *kj_launch_fault_text(kjit_module *mod, const kj_variant *variant, const kj_launch_call *call,
-                           const kj_host_fault *fault)
+kj_telling kj_launch_fault_told(kjit_module *mod, const kj_variant *variant,
+                                const kj_launch_call *call, const kj_host_fault *fault)
 {
     const kj_replay *replay = NULL;
     kj_host_fault found;
     if (variant->replays && fault->kind == KJ_FAULT_ASSERT)
         replay = find(variant, are_apart(variant->kernel, call->values->slots));
-    char *text = replay && run(replay, variant, call, fault, &found)
-                     ? kj_fault_text(mod, replay->code.kernel, &found)
-                     : NULL;
-    return text ? text : kj_fault_text(mod, variant->kernel, fault);
+    kj_telling told = {0};
+    if (replay && run(replay, variant, call, fault, &found))
+        told = kj_fault_told(mod, replay->code.kernel, &found);
+    return told.text ? told : kj_fault_told(mod, variant->kernel, fault);
 }

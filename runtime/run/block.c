@@ -70,6 +70,7 @@ static void end(kj_run *r)
     free(r->message);
     free(r->hint);
     free(r->json);
+    free(r->fault);
     free(r);
 }
 

@@ -148,9 +148,9 @@ kjit_status kj_run_give_failure(kj_run *r)
             t.failed = true;
         kj_arena_free(&arena);
     }
-    kjit_status status = t.failed || !t.data
-                             ? kj_fail(r->ctx, r->status, "%s", kjit_status_message(r->status))
-                             : kj_fail_lines(r->ctx, r->status, t.data);
-    kj_text_free(&t);
-    return status;
+    if (t.failed)
+        kj_text_free(&t); /* then the status's sentence is left */
+    kjit_fault *fault = r->fault;
+    r->fault = NULL;
+    return kj_fail_telling(r->ctx, r->status, (kj_telling){t.data, fault});
 }

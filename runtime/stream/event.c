@@ -95,7 +95,7 @@ kjit_status kjit_event_synchronize(kjit_event *e)
         return status;
     e->ctx->ops->marks->wait(e->mark);
     kj_waited(e->ctx);
-    return kj_stream_report(e->ctx, KJIT_OK, NULL);
+    return kj_stream_report(e->ctx, KJIT_OK, (kj_telling){0});
 }
 
 kjit_status kjit_event_query(kjit_event *e, int *done)
@@ -106,7 +106,7 @@ kjit_status kjit_event_query(kjit_event *e, int *done)
     if (!done)
         return kj_fail(e->ctx, KJIT_INVALID, "done is NULL");
     *done = e->ctx->ops->marks->reached(e->mark);
-    return kj_stream_report(e->ctx, KJIT_OK, NULL);
+    return kj_stream_report(e->ctx, KJIT_OK, (kj_telling){0});
 }
 
 kjit_status kjit_event_elapsed(kjit_event *from, kjit_event *to, double *ms)
@@ -127,7 +127,7 @@ kjit_status kjit_event_elapsed(kjit_event *from, kjit_event *to, double *ms)
                        from->timing ? "the second event" : "the first event");
     if (from->ctx->ops->marks->elapsed(from->mark, to->mark, ms))
         return KJIT_OK;
-    status = kj_stream_report(from->ctx, KJIT_OK, NULL);
+    status = kj_stream_report(from->ctx, KJIT_OK, (kj_telling){0});
     if (status != KJIT_OK)
         return status;
     return kj_fail(from->ctx, KJIT_INVALID,

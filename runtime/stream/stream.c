@@ -15,33 +15,34 @@ kj_queue *kj_queue_of(kjit_stream *stream)
     return stream ? stream->queue : NULL;
 }
 
-void kj_stream_failed(kjit_stream *stream, kjit_status status, char *text)
+void kj_stream_failed(kjit_stream *stream, kjit_status status, kj_telling telling)
 {
     pthread_mutex_lock(&stream->lock);
     if (stream->status == KJIT_OK) {
         stream->status = status;
         stream->failure = atomic_fetch_add(&stream->ctx->failures, 1);
-        stream->text = text;
-        text = NULL;
+        stream->telling = telling;
+        telling = (kj_telling){0};
     }
     pthread_mutex_unlock(&stream->lock);
-    free(text);
+    kj_telling_free(telling);
 }
 
 void kj_stream_ended(kjit_stream *stream, const kj_work *work, kjit_status status)
 {
     if (status != KJIT_OK)
-        kj_stream_failed(stream, status, work->why ? strdup(work->why) : NULL);
+        kj_stream_failed(stream, status,
+                         (kj_telling){.text = work->why ? strdup(work->why) : NULL});
 }
 
-/* Takes the failure of the stream's work, once; *text is malloc'd or NULL. */
-static kjit_status take_failure(kjit_stream *s, char **text)
+/* Takes the failure of the stream's work, once. */
+static kjit_status take_failure(kjit_stream *s, kj_telling *telling)
 {
     pthread_mutex_lock(&s->lock);
     kjit_status status = s->status;
-    *text = s->text;
+    *telling = s->telling;
     s->status = KJIT_OK;
-    s->text = NULL;
+    s->telling = (kj_telling){0};
     pthread_mutex_unlock(&s->lock);
     return status;
 }
@@ -51,7 +52,7 @@ struct kj_untold {
     kj_untold *next;
     kjit_status status;
     uint64_t failure, run;
-    char *text;
+    kj_telling telling;
 };
 
 /* Where the first failure is that nobody was told, of a run's streams or (0) of no run's. */
@@ -78,11 +79,11 @@ static untold first_untold(kjit_context *ctx, uint64_t run)
     return first;
 }
 
-static kjit_status take_left(kj_untold **at, char **text)
+static kjit_status take_left(kj_untold **at, kj_telling *telling)
 {
     kj_untold *u = *at;
     kjit_status status = u->status;
-    *text = u->text;
+    *telling = u->telling;
     *at = u->next;
     free(u);
     return status;
@@ -90,21 +91,22 @@ static kjit_status take_left(kj_untold **at, char **text)
 
 void kj_untold_free(kjit_context *ctx)
 {
-    char *text;
+    kj_telling telling;
     while (ctx->untold) {
-        take_left(&ctx->untold, &text);
-        free(text);
+        take_left(&ctx->untold, &telling);
+        kj_telling_free(telling);
     }
 }
 
-kjit_status kj_stream_report(kjit_context *ctx, kjit_status status, char *text)
+kjit_status kj_stream_report(kjit_context *ctx, kjit_status status, kj_telling telling)
 {
     const char *lost = ctx->ops->driver ? ctx->ops->driver->lost(ctx->dev) : NULL;
     if (status == KJIT_OK && lost)
         return kj_fail_lines(ctx, KJIT_LOST, lost);
     if (status != KJIT_OK)
-        kj_fail_lines(ctx, status, text ? text : kjit_status_message(status));
-    free(text);
+        kj_fail_telling(ctx, status, telling);
+    else
+        kj_telling_free(telling);
     return status;
 }
 
@@ -143,8 +145,8 @@ static void leave_failure(kjit_stream *s)
     kj_untold *u = s->status != KJIT_OK && s->run != KJ_RUN_ENDED ? malloc(sizeof *u) : NULL;
     if (!u)
         return;
-    *u = (kj_untold){ctx->untold, s->status, s->failure, s->run, s->text};
-    s->text = NULL;
+    *u = (kj_untold){ctx->untold, s->status, s->failure, s->run, s->telling};
+    s->telling = (kj_telling){0};
     ctx->untold = u;
 }
 
@@ -165,7 +167,7 @@ kjit_status kj_stream_end(kjit_stream *s, kj_failure *why)
             status = end;
     }
     pthread_mutex_destroy(&s->lock);
-    free(s->text);
+    kj_telling_free(s->telling);
     kj_handle_free(s);
     return status;
 }
@@ -315,9 +317,9 @@ kjit_status kjit_stream_synchronize(kjit_stream *s)
         return status;
     s->ctx->ops->wait(s->ctx->dev, s->queue);
     kj_waited(s->ctx);
-    char *text;
-    status = take_failure(s, &text);
-    return kj_stream_report(s->ctx, status, text);
+    kj_telling telling;
+    status = take_failure(s, &telling);
+    return kj_stream_report(s->ctx, status, telling);
 }
 
 kj_halt_word kj_stream_halt(const kjit_stream *stream, const kj_halt *halt)
@@ -359,44 +361,43 @@ kjit_status kj_nothing_to_do(kjit_context *ctx, const kjit_stream *stream)
     return KJIT_OK;
 }
 
-/* Waits for all work; the first failure that nobody was told of the run's streams, or (0) of no run's.
- * *text is malloc'd or NULL. */
-static kjit_status wait_for_all(kjit_context *ctx, uint64_t run, char **text)
+/* Waits for all work; the first failure that nobody was told of the run's streams, or (0) of no run's. */
+static kjit_status wait_for_all(kjit_context *ctx, uint64_t run, kj_telling *telling)
 {
     kjit_status status = KJIT_OK;
-    *text = NULL;
+    *telling = (kj_telling){0};
     ctx->ops->wait(ctx->dev, NULL);
     kj_waited(ctx);
     pthread_mutex_lock(&ctx->lock);
     untold first = first_untold(ctx, run);
     if (first.stream)
-        status = take_failure(first.stream, text);
+        status = take_failure(first.stream, telling);
     else if (first.left)
-        status = take_left(first.left, text);
+        status = take_left(first.left, telling);
     pthread_mutex_unlock(&ctx->lock);
     return status;
 }
 
 kjit_status kjit_synchronize(kjit_context *ctx)
 {
-    char *text;
+    kj_telling telling;
     kjit_status status = kj_enter_context(ctx);
     if (status != KJIT_OK)
         return status;
-    status = wait_for_all(ctx, 0, &text);
+    status = wait_for_all(ctx, 0, &telling);
     if (status == KJIT_OK) {
         status = kj_pending_failure(ctx);
         if (status != KJIT_OK)
             return status;
     }
-    return kj_stream_report(ctx, status, text);
+    return kj_stream_report(ctx, status, telling);
 }
 
 kjit_status kj_synchronize_run(kjit_context *ctx, uint64_t run)
 {
-    char *text;
-    kjit_status status = wait_for_all(ctx, run, &text);
-    return kj_stream_report(ctx, status, text);
+    kj_telling telling;
+    kjit_status status = wait_for_all(ctx, run, &telling);
+    return kj_stream_report(ctx, status, telling);
 }
 
 void kj_stream_of_run(kjit_stream *s, uint64_t run)
@@ -413,15 +414,15 @@ static void leave_run(kjit_stream *s, uint64_t begun)
     s->run = kj_stream_is_default(s) ? 0 : KJ_RUN_ENDED;
     if (s->status != KJIT_OK && s->failure >= begun) {
         s->status = KJIT_OK;
-        free(s->text);
-        s->text = NULL;
+        kj_telling_free(s->telling);
+        s->telling = (kj_telling){0};
     }
     pthread_mutex_unlock(&s->lock);
 }
 
 void kj_run_ended(kjit_context *ctx, uint64_t run, uint64_t begun)
 {
-    char *text;
+    kj_telling telling;
     pthread_mutex_lock(&ctx->lock);
     for (kjit_stream *s = ctx->streams; s; s = s->next)
         if (s->run == run)
@@ -431,8 +432,8 @@ void kj_run_ended(kjit_context *ctx, uint64_t run, uint64_t begun)
             at = &(*at)->next;
             continue;
         }
-        take_left(at, &text);
-        free(text);
+        take_left(at, &telling);
+        kj_telling_free(telling);
     }
     pthread_mutex_unlock(&ctx->lock);
 }

@@ -39,7 +39,7 @@ struct kjit_stream {
     pthread_mutex_t lock;
     kjit_status status; /* the first failure of its work, until someone synchronises */
     uint64_t failure;   /* its number among those of the context's streams */
-    char *text;
+    kj_telling telling;
     uint64_t run; /* the run block that uses it and is told of its failures, or 0; under its lock */
     _Atomic(kjit_graph *) recording;       /* what it records, under its lock; or NULL */
     _Atomic(const kj_recorder *) recorder; /* who does that; NULL: it never did */
@@ -82,8 +82,8 @@ bool kj_stream_is_default(const kjit_stream *stream); /* it is the context's */
 /* A call that has nothing to do. Without a stream it still comes after all that is queued. */
 kjit_status kj_nothing_to_do(kjit_context *ctx, const kjit_stream *stream);
 /* Gives a stream's failure, if it is one, to the calling thread, else that the device was lost;
- * takes `text`, which is malloc'd or NULL. */
-kjit_status kj_stream_report(kjit_context *ctx, kjit_status status, char *text);
+ * takes what is told of it. */
+kjit_status kj_stream_report(kjit_context *ctx, kjit_status status, kj_telling telling);
 static inline bool kj_stream_records(const kjit_stream *stream) /* a graph */
 {
     return stream && atomic_load_explicit(&stream->recording, memory_order_acquire);
@@ -108,8 +108,8 @@ kjit_status kj_synchronize_run(kjit_context *ctx, uint64_t run);
 /* After its work. begun: how many failures of streams there were before. */
 void kj_run_ended(kjit_context *ctx, uint64_t run, uint64_t begun);
 void kj_untold_free(kjit_context *ctx);
-/* Keeps the work's first failure; takes `text`, which is malloc'd or NULL. */
-void kj_stream_failed(kjit_stream *stream, kjit_status status, char *text);
+/* Keeps the work's first failure; takes what is told of it. */
+void kj_stream_failed(kjit_stream *stream, kjit_status status, kj_telling telling);
 /* A piece of its work has ended, not by KJIT_FAULT: keeps why it failed, if it did. */
 void kj_stream_ended(kjit_stream *stream, const kj_work *work, kjit_status status);
 

@@ -97,6 +97,11 @@ static void contexts(void **state)
     HARMLESS(kjit_context_destroy, (NULL));
     HARMLESS(kjit_set_print, (NULL, NULL, NULL));
     GIVES(*kjit_last_error, (NULL), != 0);
+    kjit_fault fault = {.size = sizeof fault}, none = {.size = 0};
+    GIVES(kjit_last_fault, (NULL, NULL), == 0);
+    GIVES(kjit_last_fault, (NULL, &fault), == 0);
+    GIVES(kjit_last_fault, (own.ctx, &none), == 0);
+    GIVES(kjit_fault_kind_name, ((kjit_fault_kind)1000), == NULL);
     NONE(kjit_synchronize, (NULL));
     NONE(kjit_cancel, (NULL));
     NONE(kjit_set_deadline, (NULL, 1));

@@ -43,8 +43,9 @@ static LLVMValueRef count_active(kj_lower *lo, const kj_level *l)
 
 static void lower_fault(kj_lower *lo, uint32_t at, LLVMValueRef arrived, LLVMValueRef alive)
 {
-    LLVMValueRef fault = kj_fault_begin(lo, KJ_FAULT_DIVERGENT_BARRIER,
-                                        LLVMConstInt(lo->i32, at, false), 0, kj_i64(lo, 0));
+    LLVMValueRef fault =
+        kj_fault_begin(lo, KJ_FAULT_DIVERGENT_BARRIER, LLVMConstInt(lo->i32, at, false),
+                       lo->kernel->child, kj_i64(lo, 0));
     kj_store_field(lo, fault, offsetof(kj_host_fault, arrived), arrived);
     kj_store_field(lo, fault, offsetof(kj_host_fault, alive), alive);
     kj_fault_end(lo, fault);

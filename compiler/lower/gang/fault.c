@@ -128,8 +128,8 @@ static void claim(kj_lower *lo, LLVMValueRef fault, LLVMValueRef order, LLVMValu
 LLVMValueRef kj_fault_begin(kj_lower *lo, kj_fault_kind kind, LLVMValueRef offset, int child,
                             LLVMValueRef thread)
 {
-    enum { CHILD = 56 }; /* no grid has as many blocks as there are numbers below that bit */
-    LLVMValueRef fault = lo->target->fault(lo), behind = kj_i64(lo, (int64_t)child << CHILD);
+    LLVMValueRef fault = lo->target->fault(lo),
+                 behind = kj_i64(lo, (int64_t)child << KJ_FAULT_CHILD);
     LLVMValueRef order =
         LLVMBuildNot(lo->b, LLVMBuildOr(lo->b, kj_block_number(lo), behind, ""), "");
     if (lo->least)

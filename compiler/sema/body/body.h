@@ -218,15 +218,15 @@ kj_operand kj_assert_call(kj_sema *s, const kj_expr *e, kj_operand condition);
 kj_operand kj_print_call(kj_sema *s, const kj_expr *e, const kj_operand *values);
 /* Ends the thread, and the launch, unless the test holds; `failed` is kj_site's, and when it is NULL
  * the values of the test are told. */
-void kj_emit_assert(kj_sema *s, const kj_expr *written, kj_texpr *test, const char *failed,
-                    const char *message);
+void kj_emit_assert(kj_sema *s, const kj_expr *written, kj_texpr *test, kj_site_kind kind,
+                    const char *failed, const char *message);
 
 typedef struct kj_fail_words {
     const char *failed, *message;
     const char *const *values; /* what each is called */
 } kj_fail_words;
 
-/* The same without a test. */
+/* The same without a test, of a launch. */
 void kj_emit_failure(kj_sema *s, kj_span span, kj_fail_words words, kj_texpr **values, int n);
 
 /* ---- stmt.c ---- */

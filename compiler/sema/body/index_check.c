@@ -35,7 +35,8 @@ static kj_site *index_site(kj_sema *s, const kj_tarray *a, int axis, kj_written 
     kj_site_part *parts = KJ_NEW_ARRAY(s->arena, kj_site_part, 2);
     parts[0] = (kj_site_part){"index", as.type};
     parts[1] = (kj_site_part){"extent", KJ_I64};
-    *site = (kj_site){.span = as.at,
+    *site = (kj_site){.kind = KJ_SITE_BOUNDS,
+                      .span = as.at,
                       .fault = true,
                       .indexed = kj_source_text(s, as.of, a->name ? a->name : "an array"),
                       .axis = a->ndim == 1 ? -1 : axis,

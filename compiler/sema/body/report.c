@@ -105,18 +105,19 @@ static kj_texpr *hold_sides(kj_sema *s, kj_texpr *test)
     return held;
 }
 
-void kj_emit_assert(kj_sema *s, const kj_expr *written, kj_texpr *test, const char *failed,
-                    const char *message)
+void kj_emit_assert(kj_sema *s, const kj_expr *written, kj_texpr *test, kj_site_kind kind,
+                    const char *failed, const char *message)
 {
     if (test->kind == KJ_TE_LOGIC && !test->u.logic.is_or) {
-        kj_emit_assert(s, written, test->u.logic.lhs, failed, message);
-        kj_emit_assert(s, written, test->u.logic.rhs, failed, message);
+        kj_emit_assert(s, written, test->u.logic.lhs, kind, failed, message);
+        kj_emit_assert(s, written, test->u.logic.rhs, kind, failed, message);
         return;
     }
     if (kj_is_const(test) && test->u.value.u)
         return;
     test = hold_sides(s, test);
     report r = new_report(s, test->span, true, SIDES);
+    r.site->kind = kind;
     r.site->failed = failed;
     r.site->message = message;
     if (!failed)
@@ -133,6 +134,7 @@ void kj_emit_assert(kj_sema *s, const kj_expr *written, kj_texpr *test, const ch
 void kj_emit_failure(kj_sema *s, kj_span span, kj_fail_words words, kj_texpr **values, int n)
 {
     report r = new_report(s, span, true, n);
+    r.site->kind = KJ_SITE_LAUNCH;
     r.site->failed = words.failed;
     r.site->message = words.message;
     for (int i = 0; i < n; i++)
@@ -152,7 +154,7 @@ kj_operand kj_assert_call(kj_sema *s, const kj_expr *e, kj_operand condition)
     kj_texpr *test = kj_condition(s, condition, "a condition");
     if (!test)
         return kj_no_value(e->span);
-    kj_emit_assert(s, arg, test, NULL, arg->next ? string_of(s, arg->next) : NULL);
+    kj_emit_assert(s, arg, test, KJ_SITE_ASSERT, NULL, arg->next ? string_of(s, arg->next) : NULL);
     return (kj_operand){.kind = KJ_V_NONE, .span = e->span};
 }
 

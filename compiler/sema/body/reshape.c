@@ -131,7 +131,7 @@ static bool check_size(kj_sema *s, const kj_expr *e, const shape *to, kj_texpr *
             test = kj_te_binary(s, KJ_OP_AND, test,
                                 kj_te_binary(s, KJ_OP_GE, to->extent[i], zero, e->span), e->span);
     }
-    kj_emit_assert(s, e, test, "the shape has another number of elements", NULL);
+    kj_emit_assert(s, e, test, KJ_SITE_SHAPE, "the shape has another number of elements", NULL);
     return true;
 }
 

@@ -266,7 +266,7 @@ static bool find_order(kj_sema *s, kj_each *each, const kj_tarray *target)
             refuse_overlap(s, span, target, "shares");
             return false;
         }
-        kj_emit_assert(s, each->e, test,
+        kj_emit_assert(s, each->e, test, KJ_SITE_OVERLAP,
                        "the value shares elements with what is assigned, in another order", NULL);
     }
     if (!one_axis)

@@ -170,7 +170,7 @@ static void assert_require(kj_sema *s, const kj_stmt *st)
 {
     kj_texpr *test = kj_condition(s, kj_expr_value(s, st->u.expr, KJ_VOID), "a requirement");
     if (test)
-        kj_emit_assert(s, st->u.expr, test, "requirement not met", NULL);
+        kj_emit_assert(s, st->u.expr, test, KJ_SITE_REQUIRES, "requirement not met", NULL);
 }
 
 static void add_require(kj_sema *s, const kj_stmt *st, kj_trequire ***tail)
@@ -228,6 +228,7 @@ static kj_tkernel *build(kj_sema *s, const kj_kernel_decl *decl, const kj_spec *
     int before = s->diag->errors;
     k->name = decl->name;
     k->span = item->name_span;
+    k->child = s->child;
     memcpy(k->block, spec->block, sizeof k->block);
     k->small = spec->small;
     k->checks = spec->checks;

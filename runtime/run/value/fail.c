@@ -129,9 +129,10 @@ bool kj_run_check(kj_run *r, kjit_status status, kj_span at)
         return false;
     r->status = status;
     r->at = at;
-    r->message =
-        strdup(kjit_last_error(r->ctx)); /* it may be of several lines, and is plain by now */
+    kj_telling told = kj_failed_telling(r->ctx);
     const char *json = kj_failed_as_json(r->ctx);
+    r->message = told.text; /* it may be of several lines, and is plain by now */
+    r->fault = told.fault;
     r->json = json ? strdup(json) : NULL;
     return false;
 }

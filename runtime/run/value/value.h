@@ -160,6 +160,7 @@ typedef struct kj_run {
     const char *wrap_lead;
     int wrapped;
     char *message, *hint, *json; /* the last: the message, where it came as diagnostics */
+    kjit_fault *fault;           /* or NULL */
     kj_rcallers callers;
     bool launching;   /* a launch failed, not what came upon its failure later */
     kj_span declared; /* of what it is about; empty: nowhere */
