@@ -54,8 +54,10 @@ enum {
     IN_ENV = 512,
     IN_COMPLETIONS = 1024,
     IN_PROFILE = 2048,
-    IN_ALL = 4095,
-    IN_RUNS = IN_RUN | IN_PROFILE, /* commands that run a file's run block */
+    IN_BENCH = 4096,
+    IN_ALL = 8191,
+    IN_SHOWS = IN_RUN | IN_PROFILE, /* commands that run a file's run block, and show what it prints */
+    IN_RUNS = IN_SHOWS | IN_BENCH,
 };
 
 /* ---- options.c ---- */
@@ -70,9 +72,11 @@ struct options {
     int nsaves;
     char *text; /* the program itself, in the place of a file's name */
     const char *device, *emit, *kernel, *out, *arch, *cpu, *cache, *trace;
+    const char *against, *compare; /* another program, and times of an earlier bench */
     int workers, opt_level;
     unsigned check;   /* KJIT_CHECK_... */
     double timeout;   /* milliseconds; 0: any time */
+    double seconds;   /* for measuring; 0: what is usual */
     int64_t block[3]; /* all 0: not given */
     bool untrusted, time, digest, no_contract, ftz, libdevice, json, markdown, attributes, help;
     char *warn;        /* a list, or NULL */
@@ -205,11 +209,15 @@ void explain_crashes(kjit_context *ctx, const options *o);
 
 /* What the run block of the first argument, a file, takes; of one that cannot be read, why. */
 void print_params(const options *o);
+/* The text of a run's failure; and the exit code of its status. */
+void show_run_failure(const options *o, const char *text);
+int run_code(kjit_module *mod, kjit_status status);
 
 /* ---- Commands ---- */
 
 int command_run(const options *o);
 int command_profile(const options *o);
+int command_bench(const options *o);
 int command_check(const options *o);
 int command_fmt(const options *o);
 int command_build(const options *o);

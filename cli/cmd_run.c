@@ -24,8 +24,10 @@ static int stop_running(void *user)
     return o->failed || was_interrupted();
 }
 
-static int exit_code(kjit_status status)
+int run_code(kjit_module *mod, kjit_status status)
 {
+    if (!kjit_module_has_run(mod))
+        return EXIT_USAGE;
     switch (status) {
     case KJIT_OK: return EXIT_OK;
     case KJIT_INVALID: /* the params or saves are not as the block has them */ return EXIT_USAGE;
@@ -36,7 +38,7 @@ static int exit_code(kjit_status status)
     }
 }
 
-static void show_failure(const options *o, const char *text)
+void show_run_failure(const options *o, const char *text)
 {
     fflush(stdout);
     if (o->json)
@@ -77,10 +79,10 @@ static int run_module(kjit_context *ctx, const options *o, kjit_module *mod)
     bool unread =
         status == KJIT_INTERRUPTED && o->output->failed; /* main has the last word on that */
     if (status != KJIT_OK && !unread)
-        show_failure(o, kjit_last_error(ctx));
+        show_run_failure(o, kjit_last_error(ctx));
     if (status == KJIT_OK && !written)
         return EXIT_FAILED;
-    return kjit_module_has_run(mod) ? exit_code(status) : EXIT_USAGE;
+    return run_code(mod, status);
 }
 
 /* ---- The file's params, for --help ---- */

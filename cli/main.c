@@ -43,6 +43,32 @@ static const command commands[] = {
             "same.\n",
     },
     {
+        .name = "bench",
+        .arguments = "FILE [name=value ...]",
+        .summary = "measure what a file's run block and its kernels take",
+        .bit = IN_BENCH,
+        .min_files = 1,
+        .max_files = -1,
+        .run = command_bench,
+        .more =
+            "The run block is run twice, which doesn't count, and then again until the medians "
+            "are known\n"
+            "to 1 %, ten times or more; what it prints is not shown. A line for each kernel, "
+            "direction\n"
+            "of copies and the whole: the median of the milliseconds that a run's launches of it "
+            "take\n"
+            "together, and where the medians of as many other runs would be, 95 of 100.\n"
+            "\n"
+            "A ratio is called slower or faster where it is so with 99 % confidence, by 2 % or "
+            "more.\n"
+            "Of --compare that holds as long as the machine is the same as before; with --against "
+            "both\n"
+            "run in turn.\n"
+            "\n"
+            "  kjit bench new.knl n=1e6 --against=old.knl\n"
+            "  kjit bench heat.knl -o before.csv; kjit bench heat.knl --compare=before.csv\n",
+    },
+    {
         .name = "check",
         .arguments = "FILE...",
         .summary = "check files without running them",

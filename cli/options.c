@@ -325,6 +325,28 @@ static bool set_out(options *o, const char *value)
     return true;
 }
 
+static bool set_against(options *o, const char *value)
+{
+    o->against = value;
+    return true;
+}
+
+static bool set_compare(options *o, const char *value)
+{
+    o->compare = value;
+    return true;
+}
+
+static bool set_seconds(options *o, const char *value)
+{
+    char *end;
+    o->seconds = strtod(value, &end);
+    if (end != value && !*end && o->seconds > 0 && o->seconds <= 3600)
+        return true;
+    complain("--seconds takes a number up to 3600, not '%s'", value);
+    return false;
+}
+
 static bool set_markdown(options *o, const char *value)
 {
     (void)value;
@@ -354,7 +376,7 @@ static const option table[] = {
     {"-e", "TEXT", IN_RUNS, set_text,
      "run this text, not a FILE: a file's, or the statements of a run block; several are its "
      "lines"},
-    {"--save", "NAME=FILE", IN_RUNS, set_save,
+    {"--save", "NAME=FILE", IN_SHOWS, set_save,
      "save an array of the run block at its end (.npy, .csv, .png, .wav, .raw, ...; floats as a "
      "picture: x.png,low=0,high=9)"},
     {"--time", NULL, IN_RUN, set_time,
@@ -365,7 +387,7 @@ static const option table[] = {
      "the file may be anybody's: limits on memory, time, output and files"},
     {"--trace", "FILE", IN_RUN, set_trace,
      "write when all that ran did so, for chrome://tracing or Perfetto"},
-    {"--digest", NULL, IN_RUNS, set_digest,
+    {"--digest", NULL, IN_SHOWS, set_digest,
      "at the end a line for each array: name, type, shape, hash"},
     {"--device", "DEVICE", IN_RUNS | IN_CACHE, set_device,
      "auto (the default: a GPU if there is one), cpu, cuda, cuda:1"},
@@ -378,6 +400,14 @@ static const option table[] = {
      "compile for that GPU: sm_75, sm_80, sm_90 ..."},
     {"--cpu", "LEVEL", IN_RUNS | IN_BUILD | IN_CACHE, set_cpu,
      "code for a CPU is for x86-64-v2, x86-64-v3, x86-64-v4 or native (the default)"},
+    {"--against", "FILE", IN_BENCH, set_against,
+     "another program, run in turn with the first: their times are compared"},
+    {"--compare", "FILE", IN_BENCH, set_compare,
+     "what -o of an earlier bench wrote: its times are compared"},
+    {"--seconds", "N", IN_BENCH, set_seconds,
+     "measure for at most so long (default 10), however wide the spread still is"},
+    {"-o", "FILE", IN_BENCH, set_out,
+     "write the times there: milliseconds and what took them, a line a run"},
     {"-o", "FILE", IN_BUILD, set_out, "write there, not to standard output"},
     {"-O", "LEVEL", IN_RUNS | IN_BUILD | IN_INFO | IN_CACHE, set_level,
      "optimisation: -O0, -O1, -O2, -O3 (the default)"},

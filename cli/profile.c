@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "cli.h"
+#include "samples.h"
 
 /* Launches of a kernel; or copies of one direction, compilations, ... */
 typedef struct group {
@@ -31,25 +32,13 @@ struct profile {
     bool failed; /* memory ended: what came then is not counted */
 };
 
-enum { FIRST_ROOM = 16, MOST_ROWS = 40, MOST_NAME = 60 };
+enum { MOST_ROWS = 40, MOST_NAME = 60 };
 
 static double now_us(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
-}
-
-/* The items, with room for one more; NULL without memory: then they stay as they are. */
-static void *with_room(void *items, size_t n, size_t *room, size_t size)
-{
-    if (n < *room)
-        return items;
-    size_t wanted = *room ? *room * 2 : FIRST_ROOM;
-    void *more = realloc(items, wanted * size);
-    if (more)
-        *room = wanted;
-    return more;
 }
 
 static group *group_of(profile *p, const kjit_trace_event *e)

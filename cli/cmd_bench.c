@@ -1,0 +1,223 @@
+/* kjit bench: a file's run block again and again, until what it and each of its kernels take is known; and how that
+ * compares with another file's, or with what was measured before. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli.h"
+#include "samples.h"
+
+enum {
+    WARM_UP = 2, /* runs: code is compiled, memory and caches are filled */
+    LEAST_RUNS = 10,
+    FEWEST_RUNS = 5, /* however long they take */
+    MOST_RUNS = 1000,
+};
+
+static const double seconds_given = 10; /* where nothing else is asked for */
+static const double narrow = 0.01;      /* of the median: then it is known well enough */
+static const double least_part =
+    0.05; /* of a run: what takes less is measured, and not waited for */
+static const double least_change = 0.02; /* which a smaller one isn't called */
+
+static const char whole[] = "the run block";
+
+/* A file that is measured. */
+typedef struct subject {
+    const char *path;
+    kjit_module *mod;
+    samples times;
+} subject;
+
+static double now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+/* The library's; one at a time. What is compiled is so once, and is no part of what is measured. */
+static void take(void *user, const kjit_trace_event *e)
+{
+    samples *times = user;
+    char what[256];
+    if (e->kind == KJIT_TRACE_COMPILE || e->kind == KJIT_TRACE_LOAD)
+        return;
+    snprintf(what, sizeof what, "%s%s", e->kind == KJIT_TRACE_COPY ? "copy " : "", e->name);
+    add_sample(times, what, e->duration_us * 1e-3);
+}
+
+static int stop_running(void *user)
+{
+    (void)user;
+    return was_interrupted();
+}
+
+/* What it prints is not shown. */
+static int run_once(kjit_context *ctx, const options *o, subject *s)
+{
+    kjit_run_options run = {
+        .params = o->arguments + 1,
+        .nparams = o->narguments - 1,
+        .interrupted = stop_running,
+        .json = o->json,
+    };
+    kjit_set_trace(ctx, take, &s->times);
+    double begin = now_ms();
+    kjit_status status = kjit_run(s->mod, &run);
+    if (status == KJIT_OK)
+        status = kjit_synchronize(ctx);
+    double took = now_ms() - begin;
+    kjit_set_trace(ctx, NULL, NULL);
+    add_sample(&s->times, whole, took);
+    end_sample(&s->times);
+    if (status == KJIT_OK && !s->times.failed)
+        return EXIT_OK;
+    if (status == KJIT_OK)
+        complain("out of memory");
+    else
+        show_run_failure(o, kjit_last_error(ctx));
+    return status == KJIT_OK ? EXIT_FAILED : run_code(s->mod, status);
+}
+
+/* Each once; which is the first changes from round to round. */
+static int run_round(kjit_context *ctx, const options *o, subject *s, int n, int round)
+{
+    int code = EXIT_OK;
+    for (int i = 0; i < n && code == EXIT_OK; i++)
+        code = run_once(ctx, o, &s[(i + round) % n]);
+    return code;
+}
+
+/* Is the median of all that takes a good part of a run known? */
+static bool is_known(const samples *times)
+{
+    double all = median_of(find_series(times, whole)->ms, times->runs, CONFIDENCE_95).middle;
+    for (size_t i = 0; i < times->n; i++) {
+        estimate e = median_of(times->of[i].ms, times->runs, CONFIDENCE_95);
+        if (e.middle >= least_part * all && (e.high - e.low) / 2 > narrow * e.middle)
+            return false;
+    }
+    return true;
+}
+
+static bool are_known(const subject *s, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (!is_known(&s[i].times))
+            return false;
+    return true;
+}
+
+static int measure(kjit_context *ctx, const options *o, subject *s, int n)
+{
+    double begin = now_ms(), ms = (o->seconds > 0 ? o->seconds : seconds_given) * 1e3;
+    int code = EXIT_OK;
+    catch_interrupts(ctx);
+    for (int i = 0; i < WARM_UP && code == EXIT_OK; i++)
+        code = run_round(ctx, o, s, n, i);
+    for (int i = 0; i < n; i++)
+        clear_samples(&s[i].times);
+    for (int i = 0; i < MOST_RUNS && code == EXIT_OK; i++) {
+        bool late = now_ms() - begin > ms;
+        if ((late && i >= FEWEST_RUNS) || (i >= LEAST_RUNS && are_known(s, n)))
+            break;
+        code = run_round(ctx, o, s, n, i);
+    }
+    return code;
+}
+
+/* ---- What is shown ---- */
+
+static int by_median(const void *a, const void *b)
+{
+    const series *x = a, *y = b;
+    double p = median_of(x->ms, x->n, CONFIDENCE_95).middle;
+    double q = median_of(y->ms, y->n, CONFIDENCE_95).middle;
+    return p < q ? 1 : p > q ? -1 : 0;
+}
+
+static void show_times(kjit_context *ctx, subject *s)
+{
+    kjit_device_info device;
+    if (kjit_context_device(ctx, &device) != KJIT_OK)
+        *device.name = '\0';
+    printf("%s on %s: %zu runs\n", s->path, device.name, s->times.runs);
+    printf("%12s %25s %8s\n", "median ms", "95 % of all medians", "+-");
+    qsort(s->times.of, s->times.n, sizeof *s->times.of, by_median);
+    for (size_t i = 0; i < s->times.n; i++) {
+        const series *of = &s->times.of[i];
+        estimate e = median_of(of->ms, of->n, CONFIDENCE_95);
+        double spread = e.middle > 0 ? (e.high - e.low) / 2 / e.middle * 100 : 0;
+        printf("%12.4f %12.4f %12.4f %6.1f %%  %s\n", e.middle, e.low, e.high, spread, of->what);
+    }
+}
+
+/* "1.08 times as long", and whether that is sure. */
+static void show_ratio(const char *what, estimate e, const char *than)
+{
+    bool slower = e.low > 1 && e.middle >= 1 + least_change;
+    bool faster = e.high < 1 && e.middle <= 1 - least_change;
+    printf("%8.3f %8.3f %8.3f   ", e.middle, e.low, e.high);
+    if (slower || faster)
+        printf("%.2fx %s than %s: %s\n", slower ? e.middle : 1 / e.middle,
+               slower ? "slower" : "faster", than, what);
+    else
+        printf("no difference that is sure: %s\n", what);
+}
+
+/* Kernels that only one of both has cannot be compared; what takes less than a tenth of a microsecond isn't. */
+static void show_ratios(const samples *now, const samples *before, bool pairs, const char *than)
+{
+    const double least = 1e-4;
+    printf("%8s %17s\n", "ratio", "99 % of ratios");
+    for (size_t i = 0; i < now->n; i++) {
+        const series *b = &now->of[i], *a = find_series(before, b->what);
+        if (!a || a->n == 0 || median_of(b->ms, b->n, CONFIDENCE_95).middle < least)
+            continue;
+        show_ratio(b->what,
+                   pairs ? ratio_of_pairs(a->ms, b->ms, a->n < b->n ? a->n : b->n, CONFIDENCE_99)
+                         : ratio_of(a->ms, a->n, b->ms, b->n, CONFIDENCE_99),
+                   than);
+    }
+}
+
+static int bench_all(kjit_context *ctx, const options *o, subject *s, int n)
+{
+    samples before = {0};
+    if (o->compare && !load_samples(o->compare, &before))
+        return EXIT_FAILED;
+    int code = measure(ctx, o, s, n);
+    if (code == EXIT_OK) {
+        for (int i = 0; i < n; i++)
+            show_times(ctx, &s[i]);
+        if (n > 1)
+            show_ratios(&s[0].times, &s[1].times, true, s[1].path);
+        if (o->compare)
+            show_ratios(&s[0].times, &before, false, o->compare);
+    }
+    if (code == EXIT_OK && o->out && !save_samples(o->out, &s[0].times)) {
+        complain("'%s' cannot be written", o->out);
+        code = EXIT_FAILED;
+    }
+    free_samples(&before);
+    return code;
+}
+
+static int bench_module(kjit_context *ctx, const options *o, kjit_module *mod)
+{
+    subject s[2] = {{.path = o->arguments[0], .mod = mod}, {.path = o->against}};
+    int code = o->against ? open_module(ctx, o, o->against, &s[1].mod) : EXIT_OK;
+    if (code == EXIT_OK)
+        code = bench_all(ctx, o, s, o->against ? 2 : 1);
+    kjit_module_free(s[1].mod);
+    free_samples(&s[0].times);
+    free_samples(&s[1].times);
+    return code;
+}
+
+int command_bench(const options *o)
+{
+    return with_module(o, bench_module);
+}

@@ -1,0 +1,57 @@
+/* Times that were measured again and again, what is known of them, and how they compare with others. */
+#ifndef CLI_SAMPLES_H
+#define CLI_SAMPLES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The items, with room for one more; NULL without memory: then they stay as they are. */
+void *with_room(void *items, size_t n, size_t *room, size_t size);
+
+/* Of a kernel, a direction of copies or the whole run block: the milliseconds that each run took, all its launches
+ * together. */
+typedef struct series {
+    char *what;
+    double *ms;
+    size_t n, room;
+    double open; /* of the run that is under way */
+} series;
+
+typedef struct samples {
+    series *of;
+    size_t n, room, runs;
+    bool failed; /* memory ended: what came then is not counted */
+} samples;
+
+/* A run's part, which may come several times. */
+void add_sample(samples *s, const char *what, double ms);
+/* The run has ended: all parts that were ever added have one more sample, 0 where nothing was added. */
+void end_sample(samples *s);
+/* Forgets the samples, but not what they are of. */
+void clear_samples(samples *s);
+void free_samples(samples *s);
+const series *find_series(const samples *s, const char *what); /* NULL: none */
+
+/* A median, or a ratio of two; between low and high it is with the confidence that was asked for. */
+typedef struct estimate {
+    double middle, low, high;
+} estimate;
+
+/* How many standard deviations of the normal distribution both sides of a confidence lie off. */
+#define CONFIDENCE_95 1.96
+#define CONFIDENCE_99 2.576
+
+/* The median, by the order of the samples (the sign test's interval). Of none all is 0. */
+estimate median_of(const double *ms, size_t n, double confidence);
+/* b over a, run by run: the i-th samples were taken one behind the other. The median of the ratios, as above. */
+estimate ratio_of_pairs(const double *a, const double *b, size_t n, double confidence);
+/* b over a, which were taken at different times: the estimator of Hodges and Lehmann (1963), and the interval of the
+ * rank-sum test, of the logarithms. Of many samples the first 1000 count. */
+estimate ratio_of(const double *a, size_t na, const double *b, size_t nb, double confidence);
+
+/* "ms,what" a line and sample, in the order of runs. False: errno says why. */
+bool save_samples(const char *path, const samples *s);
+/* False after a complaint. */
+bool load_samples(const char *path, samples *out);
+
+#endif
