@@ -55,9 +55,12 @@ enum {
     IN_COMPLETIONS = 1024,
     IN_PROFILE = 2048,
     IN_BENCH = 4096,
-    IN_ALL = 8191,
-    IN_SHOWS = IN_RUN | IN_PROFILE, /* commands that run a file's run block, and show what it prints */
-    IN_RUNS = IN_SHOWS | IN_BENCH,
+    IN_TUNE = 8192,
+    IN_ALL = 16383,
+    IN_SHOWS =
+        IN_RUN | IN_PROFILE, /* commands that run a file's run block, and show what it prints */
+    IN_MEASURES = IN_BENCH | IN_TUNE,
+    IN_RUNS = IN_SHOWS | IN_MEASURES,
 };
 
 /* ---- options.c ---- */
@@ -218,6 +221,7 @@ int run_code(kjit_module *mod, kjit_status status);
 int command_run(const options *o);
 int command_profile(const options *o);
 int command_bench(const options *o);
+int command_tune(const options *o);
 int command_check(const options *o);
 int command_fmt(const options *o);
 int command_build(const options *o);

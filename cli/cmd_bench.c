@@ -1,9 +1,6 @@
 /* kjit bench: a file's run block again and again, until what it and each of its kernels take is known; and how that
  * compares with another file's, or with what was measured before. */
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 #include "cli.h"
 #include "samples.h"
@@ -21,8 +18,6 @@ static const double least_part =
     0.05; /* of a run: what takes less is measured, and not waited for */
 static const double least_change = 0.02; /* which a smaller one isn't called */
 
-static const char whole[] = "the run block";
-
 /* A file that is measured. */
 typedef struct subject {
     const char *path;
@@ -30,55 +25,18 @@ typedef struct subject {
     samples times;
 } subject;
 
-static double now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
-
-/* The library's; one at a time. What is compiled is so once, and is no part of what is measured. */
-static void take(void *user, const kjit_trace_event *e)
-{
-    samples *times = user;
-    char what[256];
-    if (e->kind == KJIT_TRACE_COMPILE || e->kind == KJIT_TRACE_LOAD)
-        return;
-    snprintf(what, sizeof what, "%s%s", e->kind == KJIT_TRACE_COPY ? "copy " : "", e->name);
-    add_sample(times, what, e->duration_us * 1e-3);
-}
-
-static int stop_running(void *user)
-{
-    (void)user;
-    return was_interrupted();
-}
-
 /* What it prints is not shown. */
 static int run_once(kjit_context *ctx, const options *o, subject *s)
 {
-    kjit_run_options run = {
-        .params = o->arguments + 1,
-        .nparams = o->narguments - 1,
-        .interrupted = stop_running,
-        .json = o->json,
-    };
-    kjit_set_trace(ctx, take, &s->times);
-    double begin = now_ms();
-    kjit_status status = kjit_run(s->mod, &run);
+    measured_run run = {o->arguments + 1, o->narguments - 1, o->json};
+    kjit_status status = measure_run(ctx, s->mod, &run, &s->times);
     if (status == KJIT_OK)
-        status = kjit_synchronize(ctx);
-    double took = now_ms() - begin;
-    kjit_set_trace(ctx, NULL, NULL);
-    add_sample(&s->times, whole, took);
-    end_sample(&s->times);
-    if (status == KJIT_OK && !s->times.failed)
         return EXIT_OK;
-    if (status == KJIT_OK)
+    if (s->times.failed)
         complain("out of memory");
     else
         show_run_failure(o, kjit_last_error(ctx));
-    return status == KJIT_OK ? EXIT_FAILED : run_code(s->mod, status);
+    return run_code(s->mod, status);
 }
 
 /* Each once; which is the first changes from round to round. */
@@ -93,7 +51,7 @@ static int run_round(kjit_context *ctx, const options *o, subject *s, int n, int
 /* Is the median of all that takes a good part of a run known? */
 static bool is_known(const samples *times)
 {
-    double all = median_of(find_series(times, whole)->ms, times->runs, CONFIDENCE_95).middle;
+    double all = median_of(find_series(times, WHOLE_RUN)->ms, times->runs, CONFIDENCE_95).middle;
     for (size_t i = 0; i < times->n; i++) {
         estimate e = median_of(times->of[i].ms, times->runs, CONFIDENCE_95);
         if (e.middle >= least_part * all && (e.high - e.low) / 2 > narrow * e.middle)

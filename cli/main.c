@@ -69,6 +69,28 @@ static const command commands[] = {
             "  kjit bench heat.knl -o before.csv; kjit bench heat.knl --compare=before.csv\n",
     },
     {
+        .name = "tune",
+        .arguments = "FILE name=value,value ...",
+        .summary = "find the values of params that make a file's kernels fastest",
+        .bit = IN_TUNE,
+        .min_files = 2,
+        .max_files = -1,
+        .run = command_tune,
+        .more =
+            "A param is given several values, as a list or a range, and the run block is run with "
+            "them:\n"
+            "  tile=8,16,32    block=64..1024:x2    n=100..1000:+100\n"
+            "What counts is what all kernels of a run take together, or --kernel; copies and the "
+            "host do\n"
+            "not. Of up to 32 combinations all are tried, of more one param after the other, from "
+            "the\n"
+            "middle, until none gets better. What is slow is given up after one run, and the "
+            "fastest are\n"
+            "measured in turn. Combinations that fail are shown, and are none.\n"
+            "\n"
+            "  kjit tune samples/matmul.knl n=1000 tile=4,8,16,32\n",
+    },
+    {
         .name = "check",
         .arguments = "FILE...",
         .summary = "check files without running them",

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <kjit.h>
+
 /* The items, with room for one more; NULL without memory: then they stay as they are. */
 void *with_room(void *items, size_t n, size_t *room, size_t size);
 
@@ -22,6 +24,10 @@ typedef struct samples {
     size_t n, room, runs;
     bool failed; /* memory ended: what came then is not counted */
 } samples;
+
+/* What a series is of beside kernels: copies in a direction begin so; all that a run takes, of the host and the device. */
+#define COPIES "copy "
+#define WHOLE_RUN "the run block"
 
 /* A run's part, which may come several times. */
 void add_sample(samples *s, const char *what, double ms);
@@ -53,5 +59,17 @@ estimate ratio_of(const double *a, size_t na, const double *b, size_t nb, double
 bool save_samples(const char *path, const samples *s);
 /* False after a complaint. */
 bool load_samples(const char *path, samples *out);
+
+/* ---- measure.c ---- */
+
+typedef struct measured_run {
+    const char *const *params;
+    int nparams;
+    bool json; /* of its failures */
+} measured_run;
+
+double now_ms(void);
+/* Runs the block once, whose prints are dropped, and adds what that took. */
+kjit_status measure_run(kjit_context *ctx, kjit_module *mod, const measured_run *m, samples *times);
 
 #endif
