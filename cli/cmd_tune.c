@@ -19,8 +19,9 @@ enum {
 };
 
 static const double seconds_given = 60;
-static const double hopeless = 1.5; /* times the best: one run is enough */
-static const double close_by = 1.1; /* times the best: measured once more */
+static const double hopeless = 3;    /* times the best: one run is enough, whatever disturbed it */
+static const double too_slow = 1.5;  /* times the best: two are */
+static const double close_by = 1.25; /* times the best: measured once more */
 
 /* A value of each tuned param. */
 typedef struct trial {
@@ -57,15 +58,7 @@ static double cost(const tuning *t, const trial *x, size_t i)
     return ms;
 }
 
-static estimate cost_of(const tuning *t, const trial *x)
-{
-    double ms[FIRST_RUNS + FINAL_RUNS + 2];
-    size_t n = x->times.runs;
-    for (size_t i = 0; i < n; i++)
-        ms[i] = cost(t, x, i);
-    return median_of(ms, n, CONFIDENCE_95);
-}
-
+/* What disturbs a run makes it longer, never shorter. */
 static double least_of(const tuning *t, const trial *x)
 {
     double least = -1;
@@ -106,7 +99,7 @@ static void try(tuning *t, trial *x)
         double least = least_of(t, x);
         if (t->best_ms < 0 || least < t->best_ms)
             t->best_ms = least;
-        if (least > hopeless * t->best_ms || is_over(t))
+        if (least > (i == 0 ? hopeless : too_slow) * t->best_ms || is_over(t))
             return;
     }
 }
@@ -193,7 +186,7 @@ static int by_cost(const void *a, const void *b)
     bool no = x->failure || x->times.runs == 0, neither = y->failure || y->times.runs == 0;
     if (no || neither)
         return no - neither;
-    double p = cost_of(sorted, x).middle, q = cost_of(sorted, y).middle;
+    double p = least_of(sorted, x), q = least_of(sorted, y);
     return p < q ? -1 : p > q;
 }
 
@@ -229,14 +222,12 @@ static void put_trial(const tuning *t, const trial *x)
     if (x->failure) {
         const char *line = strstr(x->failure, "error: ");
         line = line ? line + strlen("error: ") : x->failure;
-        printf("%12s %8s  ", "-", "");
+        printf("%12s %6s  ", "-", "");
         put_values(t, x);
         printf(": %.*s\n", (int)strcspn(line, "\n"), line);
         return;
     }
-    estimate e = cost_of(t, x);
-    double spread = e.middle > 0 ? (e.high - e.low) / 2 / e.middle * 100 : 0;
-    printf("%12.4f %6.1f %%  ", e.middle, spread);
+    printf("%12.4f %6zu  ", least_of(t, x), x->times.runs);
     put_values(t, x);
     putchar('\n');
 }
@@ -258,11 +249,11 @@ static int show(tuning *t, size_t all)
         *device.name = '\0';
     printf("%s on %s: %zu of %zu combinations, %zu runs\n", t->o->arguments[0], device.name,
            t->ntrials, all, t->runs);
-    printf("%12s %8s   %s\n", "median ms", "+-", t->o->kernel ? t->o->kernel : "of all kernels");
+    printf("%12s %6s   %s\n", "least ms", "runs", t->o->kernel ? t->o->kernel : "of all kernels");
     for (size_t i = 0; i < t->ntrials && i < SHOWN; i++)
         put_trial(t, &t->trials[i]);
     if (t->ntrials > SHOWN)
-        printf("%12s %8s   %zu slower ones\n", "", "", t->ntrials - SHOWN);
+        printf("%12s %6s   %zu slower ones\n", "", "", t->ntrials - SHOWN);
     if (is_over(t))
         printf("time ended before all was tried\n");
     printf("the fastest: kjit run %s", t->o->arguments[0]);

@@ -25,15 +25,15 @@ def fastest(text):
     return text.splitlines()[-1].split(f"{file} ")[1]
 
 
-said = tune("a=0,4,2,9", "b=8")
-expect(fastest(said) == "b=8 a=2", said)
+said = tune("a=0,4,2,9", "b=9", "c=5")
+expect(fastest(said) == "b=9 c=5 a=2", said)
 expect("4 of 4 combinations" in said and "not shown" not in said, said)
 said = tune("a=0..4", "b=1..17:+4", "c=1..8:x2")  # 5 * 5 * 4
 expect(fastest(said) == "a=2 b=9 c=4", said)
 tried, all_of = map(int, re.search(r"(\d+) of (\d+) combinations", said).groups())
 expect(all_of == 100 and tried <= 40, said)
 said = tune("n=100,101,1000", "a=2")
-expect("a=2 n=101: kernel 'even' requires x.size % 2 == 0" in said or "n=101 a=2: kernel 'even' requires x.size % 2 == 0" in said, said)
+expect(" n=101: kernel 'even' requires x.size % 2 == 0" in said, said)
 expect(fastest(said) == "a=2 n=100", said)
 expect("2048" in tune("n=64..2048:x2", "--kernel=even"), "a range ends with its end")
 expect("no kernel 'none' was launched" in tune("a=1,2", "--kernel=none", status=2), "a kernel that is none")
