@@ -56,7 +56,8 @@ enum {
     IN_PROFILE = 2048,
     IN_BENCH = 4096,
     IN_TUNE = 8192,
-    IN_ALL = 16383,
+    IN_REPLAY = 16384,
+    IN_ALL = 32767,
     IN_SHOWS =
         IN_RUN | IN_PROFILE, /* commands that run a file's run block, and show what it prints */
     IN_MEASURES = IN_BENCH | IN_TUNE,
@@ -74,14 +75,15 @@ struct options {
     const char **saves;
     int nsaves;
     char *text; /* the program itself, in the place of a file's name */
-    const char *device, *emit, *kernel, *out, *arch, *cpu, *cache, *trace;
+    const char *device, *emit, *kernel, *out, *arch, *cpu, *cache, *trace, *capsule;
     const char *against, *compare; /* another program, and times of an earlier bench */
     int workers, opt_level;
     unsigned check;   /* KJIT_CHECK_... */
     double timeout;   /* milliseconds; 0: any time */
     double seconds;   /* for measuring; 0: what is usual */
     int64_t block[3]; /* all 0: not given */
-    bool untrusted, time, digest, no_contract, ftz, libdevice, json, markdown, attributes, help;
+    bool untrusted, trusted, time, digest, no_contract, ftz, libdevice, json, markdown, attributes,
+        help;
     char *warn;        /* a list, or NULL */
     char *path;        /* folders, with colons between them; or NULL */
     bool check_format; /* tell what is not formatted, and leave it */
@@ -148,6 +150,8 @@ const char *gpu_arch(kjit_context *ctx, const options *o);
 void note_no_kernels(const options *o, kjit_module *mod);
 /* A context, or NULL after a message. */
 kjit_context *open_context(const options *o);
+/* The time that the options give begins: EXIT_OK, or another code after a complaint. */
+int start_clock(kjit_context *ctx, const options *o);
 /* Loads and checks a file ("-" is standard input). Diagnostics are shown. EXIT_OK gives a module to
  * free. */
 int open_module(kjit_context *ctx, const options *o, const char *path, kjit_module **out);
@@ -210,6 +214,9 @@ void explain_crashes(kjit_context *ctx, const options *o);
 
 /* ---- cmd_run.c ---- */
 
+/* What the process gives back for what a run came to. */
+int exit_code_of(kjit_status status);
+
 /* What the run block of the first argument, a file, takes; of one that cannot be read, why. */
 void print_params(const options *o);
 /* The text of a run's failure; and the exit code of its status. */
@@ -222,6 +229,7 @@ int command_run(const options *o);
 int command_profile(const options *o);
 int command_bench(const options *o);
 int command_tune(const options *o);
+int command_replay(const options *o);
 int command_check(const options *o);
 int command_fmt(const options *o);
 int command_build(const options *o);

@@ -24,10 +24,8 @@ static int stop_running(void *user)
     return o->failed || was_interrupted();
 }
 
-int run_code(kjit_module *mod, kjit_status status)
+int exit_code_of(kjit_status status)
 {
-    if (!kjit_module_has_run(mod))
-        return EXIT_USAGE;
     switch (status) {
     case KJIT_OK: return EXIT_OK;
     case KJIT_INVALID: /* the params or saves are not as the block has them */ return EXIT_USAGE;
@@ -38,6 +36,11 @@ int run_code(kjit_module *mod, kjit_status status)
     }
 }
 
+int run_code(kjit_module *mod, kjit_status status)
+{
+    return kjit_module_has_run(mod) ? exit_code_of(status) : EXIT_USAGE;
+}
+
 void show_run_failure(const options *o, const char *text)
 {
     fflush(stdout);
@@ -45,6 +48,17 @@ void show_run_failure(const options *o, const char *text)
         fprintf(stderr, "%s\n", text);
     else
         show_messages(text);
+}
+
+/* Says whether there is one now. */
+static void end_capsule(kjit_context *ctx, const options *o)
+{
+    int written;
+    if (kjit_capsule_end(ctx, &written) != KJIT_OK)
+        complain("there is no capsule of the launch that failed: %s", kjit_last_error(ctx));
+    else if (written && !o->json)
+        fprintf(stderr, "kjit: the launch that failed is in '%s': kjit replay makes it again\n",
+                o->capsule);
 }
 
 static int run_module(kjit_context *ctx, const options *o, kjit_module *mod)
@@ -68,6 +82,10 @@ static int run_module(kjit_context *ctx, const options *o, kjit_module *mod)
     profile *profiled = o->profile ? begin_profile(ctx) : NULL;
     if (o->profile && !profiled)
         return EXIT_FAILED;
+    if (o->capsule && kjit_capsule_begin(ctx, o->capsule) != KJIT_OK) {
+        complain("%s", kjit_last_error(ctx));
+        return EXIT_FAILED;
+    }
     catch_interrupts(ctx);
     explain_crashes(ctx, o);
     kjit_status status = kjit_run(mod, &run);
@@ -80,6 +98,8 @@ static int run_module(kjit_context *ctx, const options *o, kjit_module *mod)
         status == KJIT_INTERRUPTED && o->output->failed; /* main has the last word on that */
     if (status != KJIT_OK && !unread)
         show_run_failure(o, kjit_last_error(ctx));
+    if (o->capsule)
+        end_capsule(ctx, o);
     if (status == KJIT_OK && !written)
         return EXIT_FAILED;
     return run_code(mod, status);

@@ -91,6 +91,24 @@ static const command commands[] = {
             "  kjit tune samples/matmul.knl n=1000 tile=4,8,16,32\n",
     },
     {
+        .name = "replay",
+        .arguments = "CAPSULE",
+        .summary = "make the launch of a capsule again",
+        .bit = IN_REPLAY,
+        .min_files = 1,
+        .max_files = 1,
+        .run = command_replay,
+        .more = "A capsule is what kjit run --capsule=FILE writes of a launch that fails: source, "
+                "arguments\n"
+                "and arrays. It may be anybody's: it runs as of kjit run --untrusted, but with "
+                "--trusted.\n"
+                "Exit codes are those of kjit run: 0 where the launch does not fail here.\n"
+                "\n"
+                "Examples:\n"
+                "  kjit run blur.knl image=@photo.png --capsule=blur.kjc\n"
+                "  kjit replay blur.kjc --check=all\n",
+    },
+    {
         .name = "check",
         .arguments = "FILE...",
         .summary = "check files without running them",

@@ -28,6 +28,25 @@ static bool parse_int(const char *text, long long least, long long most, int64_t
     return true;
 }
 
+/* Those that are kept as they are. */
+#define KEPT(name) \
+    static bool set_##name(options *o, const char *value) \
+    { \
+        o->name = value; \
+        return true; \
+    }
+KEPT(trace)
+KEPT(device)
+KEPT(kernel)
+KEPT(arch)
+KEPT(cpu)
+KEPT(cache)
+KEPT(out)
+KEPT(against)
+KEPT(compare)
+KEPT(capsule)
+#undef KEPT
+
 static bool set_save(options *o, const char *value)
 {
     if (!strchr(value, '=')) {
@@ -71,22 +90,10 @@ static bool set_untrusted(options *o, const char *value)
     return o->untrusted = true;
 }
 
-static bool set_trace(options *o, const char *value)
-{
-    o->trace = value;
-    return true;
-}
-
 static bool set_digest(options *o, const char *value)
 {
     (void)value;
     return o->digest = true;
-}
-
-static bool set_device(options *o, const char *value)
-{
-    o->device = value;
-    return true;
 }
 
 static bool set_workers(options *o, const char *value)
@@ -278,12 +285,6 @@ static bool set_emit(options *o, const char *value)
     return false;
 }
 
-static bool set_kernel(options *o, const char *value)
-{
-    o->kernel = value;
-    return true;
-}
-
 static bool set_block(options *o, const char *value)
 {
     int64_t block[3] = {1, 1, 1};
@@ -301,42 +302,6 @@ static bool set_block(options *o, const char *value)
     return true;
 }
 
-static bool set_arch(options *o, const char *value)
-{
-    o->arch = value;
-    return true;
-}
-
-static bool set_cpu(options *o, const char *value)
-{
-    o->cpu = value;
-    return true;
-}
-
-static bool set_cache(options *o, const char *value)
-{
-    o->cache = value;
-    return true;
-}
-
-static bool set_out(options *o, const char *value)
-{
-    o->out = value;
-    return true;
-}
-
-static bool set_against(options *o, const char *value)
-{
-    o->against = value;
-    return true;
-}
-
-static bool set_compare(options *o, const char *value)
-{
-    o->compare = value;
-    return true;
-}
-
 static bool set_seconds(options *o, const char *value)
 {
     char *end;
@@ -345,6 +310,12 @@ static bool set_seconds(options *o, const char *value)
         return true;
     complain("--seconds takes a number up to 3600, not '%s'", value);
     return false;
+}
+
+static bool set_trusted(options *o, const char *value)
+{
+    (void)value;
+    return o->trusted = true;
 }
 
 static bool set_markdown(options *o, const char *value)
@@ -381,17 +352,22 @@ static const option table[] = {
      "picture: x.png,low=0,high=9)"},
     {"--time", NULL, IN_RUN, set_time,
      "report each launch and copy (eight of what comes often, and the rest in one line)"},
-    {"--timeout", "TIME", IN_RUNS, set_timeout,
+    {"--timeout", "TIME", IN_RUNS | IN_REPLAY, set_timeout,
      "end the run after 10s, 500ms or 2m, wherever it is then"},
     {"--untrusted", NULL, IN_RUNS, set_untrusted,
      "the file may be anybody's: limits on memory, time, output and files"},
     {"--trace", "FILE", IN_RUN, set_trace,
      "write when all that ran did so, for chrome://tracing or Perfetto"},
+    {"--capsule", "FILE", IN_RUN, set_capsule,
+     "write a launch that fails there, with its arrays as they were before it: kjit replay"},
+    {"--trusted", NULL, IN_REPLAY, set_trusted,
+     "the capsule is one's own: no limits on memory and time, and @unchecked is heard"},
     {"--digest", NULL, IN_SHOWS, set_digest,
      "at the end a line for each array: name, type, shape, hash"},
-    {"--device", "DEVICE", IN_RUNS | IN_CACHE, set_device,
+    {"--device", "DEVICE", IN_RUNS | IN_REPLAY | IN_CACHE, set_device,
      "auto (the default: a GPU if there is one), cpu, cuda, cuda:1"},
-    {"--workers", "N", IN_RUNS, set_workers, "threads of the CPU device (default: one a core)"},
+    {"--workers", "N", IN_RUNS | IN_REPLAY, set_workers,
+     "threads of the CPU device (default: one a core)"},
     {"--emit", "FORM", IN_BUILD, set_emit, "what to show: see above"},
     {"--kernel", "NAME", IN_BUILD | IN_INFO | IN_TUNE, set_kernel, "this kernel only"},
     {"--block", "X,Y,Z", IN_BUILD | IN_INFO, set_block,
@@ -413,7 +389,7 @@ static const option table[] = {
      "optimisation: -O0, -O1, -O2, -O3 (the default)"},
     {"--fp-contract", "on|off", IN_RUNS | IN_BUILD | IN_INFO | IN_CACHE, set_contract,
      "off: a*b + c rounds twice, not once"},
-    {"--check", "LIST", IN_RUNS | IN_BUILD | IN_INFO | IN_CACHE, set_check,
+    {"--check", "LIST", IN_RUNS | IN_REPLAY | IN_BUILD | IN_INFO | IN_CACHE, set_check,
      "what running kernels are checked for, by commas:"},
     {"--check", NULL, IN_FMT, set_check_format, "change nothing; fail where a file would change"},
     {"--ftz", NULL, IN_RUNS | IN_BUILD | IN_INFO | IN_CACHE, set_ftz,
@@ -428,7 +404,7 @@ static const option table[] = {
     {"--path", "DIR:DIR", IN_RUNS | IN_CHECK | IN_BUILD | IN_INFO | IN_CACHE, set_path,
      "or -I: folders where files that others use are looked for"},
     {"-I", "DIR", IN_RUNS | IN_CHECK | IN_BUILD | IN_INFO | IN_CACHE, set_path, NULL},
-    {"--cache", "DIR|off", IN_RUNS | IN_CACHE, set_cache,
+    {"--cache", "DIR|off", IN_RUNS | IN_REPLAY | IN_CACHE, set_cache,
      "where compiled code is kept (default: ~/.cache/kjit)"},
     {"--markdown", NULL, IN_BUILTINS, set_markdown, "as tables for a document"},
     {"--attributes", NULL, IN_DEVICES, set_attributes,

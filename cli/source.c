@@ -240,7 +240,7 @@ enum {
 };
 
 /* It counts from before the source is read, which may take for ever. */
-static int start_clock(kjit_context *ctx, const options *o)
+int start_clock(kjit_context *ctx, const options *o)
 {
     double timeout = o->untrusted && o->timeout <= 0 ? untrusted_run_ms : o->timeout;
     if (timeout <= 0)

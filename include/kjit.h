@@ -1259,6 +1259,27 @@ KJIT_API kjit_status kjit_array_ipc_handle(kjit_array *a, kjit_ipc_handle *out);
 KJIT_API kjit_status kjit_ipc_open(kjit_context *ctx, const kjit_ipc_handle *handle,
                                    kjit_array **out);
 
+/* ---- Capsules ---- */
+
+/* A launch that failed in one file, to be run again anywhere: its source and the files that it uses, options,
+ * kernel, grid, block, arguments, and the elements of its arrays as they were before it. It is an .npz archive;
+ * docs/capsules.md says what is in it.
+ *
+ * From now on until kjit_capsule_end, of the launches of this context the first that ends with a fault
+ * (kjit_last_fault) is written to that path, where nothing is written before. Meanwhile launches take turns, those
+ * in a stream have ended when their call returns, and before each what its kernel writes is copied. Launches
+ * of plans and graphs are not looked at. KJIT_IO where that file cannot be written, or .npz files not;
+ * KJIT_INVALID when one was begun already. */
+KJIT_API kjit_status kjit_capsule_begin(kjit_context *ctx, const char *path);
+/* *written, when written is not NULL, is 1 where there is a capsule now, else 0: no launch failed. Why one could
+ * not be written is the status of this call; KJIT_INVALID: none was begun. */
+KJIT_API kjit_status kjit_capsule_end(kjit_context *ctx, int *written);
+/* Makes the launch of a capsule, without a stream: the status is that of kjit_launch, and kjit_last_error and
+ * kjit_last_fault tell of it. check: KJIT_CHECK_... bits in the place of the capsule's own; 0: those, as far as the
+ * device has them. KJIT_FORMAT for what is no capsule. Capsules may be anybody's: give those to a context that
+ * is untrusted. They name no files but the library's. */
+KJIT_API kjit_status kjit_replay(kjit_context *ctx, const char *path, unsigned check);
+
 /* ---- Traces ---- */
 
 typedef enum kjit_trace_kind {

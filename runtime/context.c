@@ -40,6 +40,9 @@ static void end(kjit_context *ctx)
     pthread_mutex_destroy(&ctx->lock);
     pthread_mutex_destroy(&ctx->legacy.lock);
     pthread_mutex_destroy(&ctx->tracer.lock);
+    pthread_mutex_destroy(&ctx->capsules.lock);
+    free(ctx->capsules.path);
+    free(ctx->capsules.why);
     pthread_mutex_destroy(&ctx->recycler->lock);
     pthread_mutex_destroy(&ctx->print_lock);
     pthread_mutex_destroy(&ctx->run_lock);
@@ -159,7 +162,18 @@ static kjit_context *new_context(const opening *o)
     atomic_init(&ctx->has_printed, false);
     atomic_init(&ctx->legacy.issued, 0);
     atomic_init(&ctx->tracer.on, false);
+    atomic_init(&ctx->capsules.on, false);
     return ctx;
+}
+
+/* What a launch prints may be taken by a function that launches. */
+static void init_recursive(pthread_mutex_t *lock)
+{
+    pthread_mutexattr_t how;
+    pthread_mutexattr_init(&how);
+    pthread_mutexattr_settype(&how, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(lock, &how);
+    pthread_mutexattr_destroy(&how);
 }
 
 static kjit_status create(const kjit_context_options *options, kjit_context **out, kj_failure *why)
@@ -189,6 +203,7 @@ static kjit_status create(const kjit_context_options *options, kjit_context **ou
     kj_halts_init(&ctx->halts, options->cancellable || options->untrusted);
     pthread_mutex_init(&ctx->legacy.lock, NULL);
     pthread_mutex_init(&ctx->tracer.lock, NULL);
+    init_recursive(&ctx->capsules.lock);
     pthread_mutex_init(&ctx->recycler->lock, NULL);
     pthread_mutex_init(&ctx->print_lock, NULL);
     pthread_mutex_init(&ctx->run_lock, NULL);

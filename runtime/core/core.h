@@ -90,6 +90,16 @@ typedef struct kj_printout {
     uint64_t counted; /* bytes since the function is there: kjit_limits.print_bytes */
 } kj_printout;
 
+/* The file that the first launch which fails is written to (launch/capsule.c). */
+typedef struct kj_capsules {
+    pthread_mutex_t lock; /* held while a launch is made, and written */
+    char *path;           /* NULL: none was begun */
+    bool written;
+    kjit_status status; /* that it could not be, and why */
+    char *why;
+    atomic_bool on; /* one was begun, and nothing was written yet */
+} kj_capsules;
+
 /* Something that has lost its last reference: a member of what it is (pending.c). */
 typedef struct kj_pending {
     struct kj_pending *next;
@@ -198,6 +208,7 @@ struct kjit_context {
     _Atomic pthread_t runner;  /* the thread that a run block is running on, or 0 */
     kj_legacy legacy;
     kj_tracer tracer;
+    kj_capsules capsules;
     char *cache_path;       /* of compiled code, or NULL */
     struct kj_store *store; /* of compiled code */
     bool store_opened;

@@ -70,6 +70,13 @@ kjit_status kj_npy_load(const kj_load_request *q, kjit_array **out);
 kjit_status kj_npy_save(const kj_save_request *q);
 kjit_status kj_npz_load(const kj_load_request *q, kjit_array **out);
 kjit_status kj_npz_save(const kj_save_request *q);
+/* Several arrays of one archive: each as kj_npz_load gives it, the request's path being the archive's. */
+typedef struct kj_npz kj_npz;
+kjit_status kj_npz_open(kjit_context *ctx, const char *path, kj_npz **out);
+kjit_status kj_npz_read(kj_npz *z, const kj_load_request *q, kjit_array **out);
+void kj_npz_close(kj_npz *z);
+kjit_status kj_npz_usable(kjit_context *ctx,
+                          const char *path); /* else KJIT_IO: there is no libzip */
 kjit_status kj_png_load(const kj_load_request *q, kjit_array **out);
 kjit_status kj_png_save(const kj_save_request *q);
 kjit_status kj_pnm_load(const kj_load_request *q, kjit_array **out);

@@ -198,22 +198,63 @@ static kjit_status read_member(archive *a, const kj_load_request *q, int64_t i, 
     return status;
 }
 
+/* An archive, and its bytes. */
+struct kj_npz {
+    archive archive;
+    char *data;
+};
+
+kjit_status kj_npz_open(kjit_context *ctx, const char *path, kj_npz **out)
+{
+    size_t size;
+    kj_npz *z = calloc(1, sizeof *z);
+    *out = NULL;
+    if (!z)
+        return kj_no_memory(ctx);
+    z->archive = (archive){.ctx = ctx, .path = path};
+    kjit_status status = kj_file_get(ctx, path, &z->data, &size);
+    if (status != KJIT_OK) {
+        free(z);
+        return status;
+    }
+    status = open_archive(&z->archive, z->data, size);
+    if (status == KJIT_OK)
+        *out = z;
+    else
+        kj_npz_close(z);
+    return status;
+}
+
+kjit_status kj_npz_read(kj_npz *z, const kj_load_request *q, kjit_array **out)
+{
+    int64_t i;
+    kjit_status status = find_member(&z->archive, q->name, &i);
+    return status == KJIT_OK ? read_member(&z->archive, q, i, out) : status;
+}
+
+void kj_npz_close(kj_npz *z)
+{
+    close_archive(&z->archive);
+    free(z->data);
+    free(z);
+}
+
 kjit_status kj_npz_load(const kj_load_request *q, kjit_array **out)
 {
-    char *data;
-    size_t size;
-    kjit_status status = kj_file_get(q->ctx, q->path, &data, &size);
+    kj_npz *z;
+    kjit_status status = kj_npz_open(q->ctx, q->path, &z);
     if (status != KJIT_OK)
         return status;
-    archive a = {.ctx = q->ctx, .path = q->path};
-    int64_t i;
-    status = open_archive(&a, data, size);
-    if (status == KJIT_OK)
-        status = find_member(&a, q->name, &i);
-    if (status == KJIT_OK)
-        status = read_member(&a, q, i, out);
+    status = kj_npz_read(z, q, out);
+    kj_npz_close(z);
+    return status;
+}
+
+kjit_status kj_npz_usable(kjit_context *ctx, const char *path)
+{
+    archive a = {.ctx = ctx, .path = path};
+    kjit_status status = open_library(&a);
     close_archive(&a);
-    free(data);
     return status;
 }
 

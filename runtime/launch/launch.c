@@ -184,7 +184,8 @@ kjit_status kj_launch_bound(kj_binding *b, kjit_stream *stream)
         status = kj_smart_args_enter(b, ready.variant);
     if (status != KJIT_OK)
         return status;
-    status = kj_launch_go(b, &ready, stream);
+    status = kj_capsule_wanted(b->kernel->mod->ctx) ? kj_capsule_launch(b, &ready, stream)
+                                                    : kj_launch_go(b, &ready, stream);
     if (b->smart)
         kj_smart_args_leave(b, ready.variant);
     return status;

@@ -158,6 +158,15 @@ void kj_staging_drop(kj_staging *s);
 /* Where the kernel finds an array: its own address when it isn't staged. */
 uintptr_t kj_staging_address(const kj_staging *s, const kjit_array *a);
 
+/* ---- Capsules (capsule.c) ---- */
+
+static inline bool kj_capsule_wanted(const kjit_context *ctx)
+{
+    return atomic_load_explicit(&ctx->capsules.on, memory_order_relaxed);
+}
+/* kj_launch_go, with what a capsule of it needs. */
+kjit_status kj_capsule_launch(kj_binding *b, const kj_ready *ready, kjit_stream *stream);
+
 /* ---- Dispatches (dispatch.c) ---- */
 
 /* A launch as its device takes it, with what it uses held: never changed once it is made. */

@@ -101,6 +101,15 @@ static void contexts(void **state)
     GIVES(kjit_last_fault, (NULL, NULL), == 0);
     GIVES(kjit_last_fault, (NULL, &fault), == 0);
     GIVES(kjit_last_fault, (own.ctx, &none), == 0);
+    int written;
+    NONE(kjit_capsule_begin, (NULL, "/tmp/x.kjc"));
+    BAD(kjit_capsule_begin, (own.ctx, NULL), KJIT_INVALID, "path is NULL");
+    BAD(kjit_capsule_begin, (own.ctx, "/nowhere/x.kjc"), KJIT_IO, "cannot write '/nowhere/x.kjc'");
+    NONE(kjit_capsule_end, (NULL, &written));
+    BAD(kjit_capsule_end, (own.ctx, NULL), KJIT_INVALID, "no capsule was begun");
+    NONE(kjit_replay, (NULL, "/nowhere/x.kjc", 0));
+    BAD(kjit_replay, (own.ctx, NULL, 0), KJIT_INVALID, "path is NULL");
+    BAD(kjit_replay, (own.ctx, "/nowhere/x.kjc", 0), KJIT_IO, "cannot read '/nowhere/x.kjc'");
     GIVES(kjit_fault_kind_name, ((kjit_fault_kind)1000), == NULL);
     NONE(kjit_synchronize, (NULL));
     NONE(kjit_cancel, (NULL));
@@ -303,6 +312,9 @@ static void child(void)
     FORKED(kjit_device_attribute, (own.ctx, KJIT_ATTRIBUTE_WARP_SIZE, &number));
     FORKED(kjit_can_access_peer, (own.ctx, foreign.ctx, &flag));
     FORKED(kjit_synchronize, (own.ctx));
+    FORKED(kjit_capsule_begin, (own.ctx, "/tmp/x.kjc"));
+    FORKED(kjit_capsule_end, (own.ctx, NULL));
+    FORKED(kjit_replay, (own.ctx, "/tmp/x.kjc", 0));
     FORKED(kjit_cancel, (own.ctx));
     FORKED(kjit_set_deadline, (own.ctx, 0));
     FORKED(kjit_context_memory, (own.ctx, &memory));
