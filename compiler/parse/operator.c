@@ -45,7 +45,7 @@ static const char *hint_for_operator(const kj_mistake *x)
         return "strings have no prefix: print takes texts and values, print(\"x is\", x)";
     if (kj_met(x, "string") && p->prev == KJ_TK_STRING && p->prev_span.end == x->at.begin)
         return "a comment begins with #";
-    if (kj_met(x, "name") && strcmp(kj_mistake_source(x->p, x->at), "is") == 0)
+    if (kj_is_word_at(x->p->source, x->at.begin, "is"))
         return "'==' and '!=' compare, and isnan(x) finds a nan";
     return NULL;
 }
@@ -512,7 +512,8 @@ void kj_behind_expression(const kj_mistake *x)
             kj_mistake_hint(x, m, "an assignment is a statement of its own");
         return;
     }
-    if (kj_wants(x, "else") && !kj_wants(x, "if")) {
+    if (kj_wants(x, "else") && !kj_wants(x, "if") &&
+        !kj_is_word_at(x->p->source, x->at.begin, "is")) {
         if (kj_misspelled_operator(x))
             return;
         kj_message *m = kj_expected(x, "'else'");
@@ -554,7 +555,7 @@ void kj_behind_expression(const kj_mistake *x)
                  !kj_has_brace(x))
             kj_mistake_hint(x, m, "a block stands in braces: { ... }");
         if (m->hint && kj_is_shown(p->diag, m) && !kj_has_brace(x) &&
-            strcmp(kj_mistake_source(x->p, x->at), "is") != 0)
+            !kj_is_word_at(x->p->source, x->at.begin, "is"))
             kj_habit_block(x->p, m, block_begin(x));
     } else if (kj_wants(x, ")") || kj_wants(x, "]")) {
         const char *closer = kj_wants(x, ")") ? "')'" : "']'";

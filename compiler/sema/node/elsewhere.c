@@ -297,7 +297,16 @@ static bool hint_number(kj_sema *s, kj_message *m, const char *name)
     bool called = s->diag->source->text[m->span.end] == '(';
     if ((!is_int && strcmp(name, "float") != 0) || !(called || s->in_run))
         return false;
-    const char *own = is_int ? "i64" : "f64";
+    const char *own = is_int ? "i64" : "f64", *text = s->diag->source->text;
+    static const char *const texts[][2] = {{"(\"inf\")", "inf"}, {"(\"nan\")", "nan"}};
+    for (size_t i = 0; i < 2 && !is_int; i++) {
+        size_t n = strlen(texts[i][0]);
+        if (strncmp(text + m->span.end, texts[i][0], n) == 0) {
+            kj_span call = {m->span.begin, m->span.end + (uint32_t)n};
+            kj_write(s->diag, m, call, "%s", texts[i][1]);
+            return true;
+        }
+    }
     kj_hint(s->diag, m,
             called ? "write %s(x), or %s(x) for 32 bits" : "write %s, or %s for 32 bits", own,
             is_int ? "i32" : "f32");
