@@ -12,11 +12,17 @@ static void list_options(const command *c)
             printf("%s ", name);
 }
 
+/* How the names of a command's files end. */
+static const char *ending(const command *c)
+{
+    return c->bit & IN_REPLAY ? "kjc" : "knl";
+}
+
 static void bash(void)
 {
     const command *c;
     puts("_kjit() {\n"
-         "    local word=${COMP_WORDS[COMP_CWORD]} options=\n"
+         "    local word=${COMP_WORDS[COMP_CWORD]} options= files=knl\n"
          "    if [ \"$COMP_CWORD\" -eq 1 ]; then");
     printf("        COMPREPLY=($(compgen -W '");
     for (int i = 0; (c = command_at(i)); i++)
@@ -28,12 +34,12 @@ static void bash(void)
     for (int i = 0; (c = command_at(i)); i++) {
         printf("    %s) options='", c->name);
         list_options(c);
-        puts("' ;;");
+        printf("' files=%s ;;\n", ending(c));
     }
     puts("    esac\n"
          "    case $word in\n"
          "    -*) COMPREPLY=($(compgen -W \"$options\" -- \"$word\")) ;;\n"
-         "    *) COMPREPLY=($(compgen -f -X '!*.knl' -- \"$word\") $(compgen -d -S / -- "
+         "    *) COMPREPLY=($(compgen -f -X \"!*.$files\" -- \"$word\") $(compgen -d -S / -- "
          "\"$word\")) ;;\n"
          "    esac\n"
          "}\n"
@@ -81,7 +87,7 @@ static void zsh(void)
             print_quoted(help ? help : "", ZSH);
             printf("]'");
         }
-        puts(" '*:file:_files -g \"*.knl\"' ;;");
+        printf(" '*:file:_files -g \"*.%s\"' ;;\n", ending(c));
     }
     puts("    esac\n"
          "}\n"

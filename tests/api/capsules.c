@@ -1,7 +1,7 @@
 /* Capsules: a launch that failed is written to a file and made again from it, in a context of anybody's sources, with
  * the same fault; the file has the arrays as they were before; files that are none, and some hundred that were changed,
  * give a clear failure. */
-#include <errno.h>
+#include <sys/stat.h>
 
 #include "api.h"
 
@@ -215,6 +215,57 @@ static void test_beginning_and_end(void **state)
     OK(kjit_capsule_begin(ctx, path)); /* it is not ended */
 }
 
+/* Where there is no room for a copy before it the launch is not made; behind it the launch has failed as it would have,
+ * and the end says why there is no capsule. */
+static void test_no_room(void **state)
+{
+    (void)state;
+    enum { N = 1 << 18 };
+    static int32_t few[8];
+    kjit_limits limits = {.version = KJIT_LIMITS_VERSION, .array_bytes = 100000};
+    kjit_context *own;
+    kjit_module *m;
+    kjit_array *large, *small;
+    int written = 7;
+    if (!has_archives())
+        SKIP("libzip is not installed");
+    char *path = strdup(path_of("room.kjc"));
+    static const char text[] =
+        "kernel f(x: i32[], y: i32[]) { y[threadIdx.x] = x[0]; assert(y[0] > 9) }";
+    int32_t *data = calloc(N, sizeof *data);
+    OK(kjit_context_create(&(kjit_context_options){.device = "cpu", .limits = &limits}, &own, NULL,
+                           0));
+    OK(kjit_module_compile(own, "f.knl", text, strlen(text), NULL, &m));
+    OK(kjit_array_wrap(own, data, KJIT_I32, 1, SHAPE(N), NULL, KJIT_HOST, &large));
+    OK(kjit_array_wrap(own, few, KJIT_I32, 1, SHAPE(8), NULL, KJIT_HOST, &small));
+    kjit_config config = {.grid = {1}, .block = {8}};
+    kjit_arg args[] = {kjit_arg_array(small), kjit_arg_array(large)};
+    OK(kjit_capsule_begin(own, path));
+    assert_int_equal(kjit_launch(m, "f", &config, args, 2), KJIT_LIMIT);
+    assert_non_null(strstr(kjit_last_error(own), "limit of array_bytes"));
+    args[0] = kjit_arg_array(large);
+    args[1] = kjit_arg_array(small);
+    assert_int_equal(kjit_launch(m, "f", &config, args, 2), KJIT_FAULT);
+    assert_non_null(strstr(kjit_last_error(own), "f.knl:1:"));
+    assert_int_equal(kjit_last_fault(own, &(kjit_fault){.size = sizeof(kjit_fault)}), 1);
+    assert_int_equal(kjit_capsule_end(own, &written), KJIT_LIMIT);
+    assert_non_null(strstr(kjit_last_error(own), "limit of array_bytes"));
+    assert_int_equal(written, 0);
+    assert_int_equal(access(path, F_OK), -1);
+    OK(kjit_capsule_begin(own, path));
+    args[0] = kjit_arg_array(small);
+    assert_int_equal(mkdir(path, 0700), 0); /* it cannot be written any more */
+    assert_int_equal(kjit_launch(m, "f", &config, args, 2), KJIT_FAULT);
+    assert_int_equal(kjit_capsule_end(own, &written), KJIT_IO);
+    assert_int_equal(rmdir(path), 0);
+    kjit_array_free(large);
+    kjit_array_free(small);
+    kjit_module_free(m);
+    kjit_context_destroy(own);
+    free(data);
+    free(path);
+}
+
 /* ---- Capsules of strangers ---- */
 
 static uint64_t seed = 1;
@@ -384,6 +435,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_arrays_before, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_beginning_and_end, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_no_room, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_changed_manifests, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_changed_bytes, set_up, tear_down),
     };

@@ -13,3 +13,8 @@ offer() {
 offer commands kjit ''
 offer options kjit run --d
 offer files kjit run hel
+offer capsules kjit replay -
+folder=$(mktemp -d)
+touch "$folder/failed.kjc"
+offer capsules kjit replay "$folder/f"
+rm -r "$folder"
