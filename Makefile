@@ -42,7 +42,10 @@ GENERATED = $(BUILD)/gen/knl.lex.c $(BUILD)/gen/knl.tab.c # from grammar/
 COMPILER = $(sort $(wildcard compiler/*.c compiler/*/*.c compiler/*/*/*.c))
 RUNTIME = $(sort $(wildcard runtime/*.c runtime/*/*.c runtime/*/*/*.c))
 HEADERS = $(sort $(wildcard $(foreach part,compiler runtime,$(part)/*.h $(part)/*/*.h $(part)/*/*/*.h)))
-CLI = $(sort $(wildcard cli/*.c))
+# jansson, by what links it: without it there is no `kjit lsp`, and no file of cli/lsp but absent.c is built
+JANSSON := $(shell pkg-config --libs jansson 2>/dev/null)
+LSP = $(if $(JANSSON),$(filter-out cli/lsp/absent.c,$(sort $(wildcard cli/lsp/*.c))),cli/lsp/absent.c)
+CLI = $(sort $(wildcard cli/*.c)) $(LSP)
 # the library in the language
 STD = $(sort $(wildcard std/*.knl))
 MATHLIB_TOOL = tools/mathlib.c tools/mathlib_read.c tools/mathlib_own.c tools/mathlib_elementary.c tools/mathlib_special.c tools/mathlib_bessel.c tools/mathlib_directed.c tools/mathlib_wide.c
@@ -58,7 +61,7 @@ ULP_SHARED = $(addprefix compiler/lang/,host_math.c signature.c types.c) # which
 
 C_FILES = $(COMPILER) $(RUNTIME) $(HEADERS) $(CLI) $(UNIT_TESTS) $(INTERPRETER_TESTS) $(API_TESTS) $(ULP) tests/ulp/ulp.h \
     $(DOUBLE) $(DOUBLE_TESTS) $(wildcard tests/double/*.h tests/double/*/*.h tests/api/*.h) \
-    $(wildcard tools/*.[ch] cli/*.h bench/*/*.[ch] bench/*/*/*.[ch] gpu/*.c)
+    $(wildcard tools/*.[ch] cli/*.h cli/lsp/*.[ch] bench/*/*.[ch] bench/*/*/*.[ch] gpu/*.c)
 
 OWN_OBJECTS = $(patsubst %.c,$(BUILD)/obj/%.o,$(COMPILER) $(RUNTIME))
 LIB_OBJECTS = $(GENERATED:.c=.o) $(OWN_OBJECTS) $(BUILD)/gen/mathlib.o $(BUILD)/gen/std.o
@@ -261,7 +264,7 @@ include gpu/gpu.mk
 
 $(BUILD)/kjit: $(CLI_OBJECTS) $(BUILD)/libkjit.a
 	@echo "LINK $@"
-	@$(CXX) $(LDFLAGS_ALL) $(COMMAND_LDFLAGS) -o $@ $^ $(LIBS)
+	@$(CXX) $(LDFLAGS_ALL) $(COMMAND_LDFLAGS) -o $@ $^ $(LIBS) $(JANSSON)
 
 $(BUILD)/libkjit.a: $(LIB_OBJECTS)
 	@echo "AR   $@"

@@ -57,7 +57,8 @@ enum {
     IN_BENCH = 4096,
     IN_TUNE = 8192,
     IN_REPLAY = 16384,
-    IN_ALL = 32767,
+    IN_LSP = 32768,
+    IN_ALL = 65535,
     IN_SHOWS =
         IN_RUN | IN_PROFILE, /* commands that run a file's run block, and show what it prints */
     IN_MEASURES = IN_BENCH | IN_TUNE,
@@ -223,6 +224,16 @@ void print_params(const options *o);
 void show_run_failure(const options *o, const char *text);
 int run_code(kjit_module *mod, kjit_status status);
 
+/* ---- lsp ---- */
+
+/* Of the library that `kjit lsp` reads JSON with; NULL: it was built without. */
+const char *lsp_version(void);
+
+/* ---- cmd_doc.c ---- */
+
+/* What `kjit doc` tells of a name. False: nothing is known of it. */
+bool tell_name(FILE *to, const char *name);
+
 /* ---- Commands ---- */
 
 int command_run(const options *o);
@@ -237,6 +248,7 @@ int command_info(const options *o);
 int command_devices(const options *o);
 int command_builtins(const options *o);
 int command_doc(const options *o);
+int command_lsp(const options *o);
 int command_env(const options *o);
 int command_completions(const options *o);
 int command_cache(const options *o);

@@ -14,17 +14,17 @@ static bool means(const char *name, const char *whole, bool all)
            (at && strcmp(at + 1, name) == 0);
 }
 
-static void show_builtin(const kjit_builtin_info *b)
+static void show_builtin(FILE *to, const kjit_builtin_info *b)
 {
     char call[256], ulp[48];
     const char *doc = call_text(b, call, sizeof call);
     accuracy(b, ulp, sizeof ulp);
-    printf("%s\n    %s%s%s%s\n    of: %s\n", call, doc, *ulp ? " (" : "", ulp, *ulp ? ")" : "",
-           b->group);
+    fprintf(to, "%s\n    %s%s%s%s\n    of: %s\n", call, doc, *ulp ? " (" : "", ulp, *ulp ? ")" : "",
+            b->group);
 }
 
 /* The lines of a comment, without its marks. */
-static void show_lines(const char *text, size_t size)
+static void show_lines(FILE *to, const char *text, size_t size)
 {
     const char *end = text + size;
     while (text < end) {
@@ -32,53 +32,53 @@ static void show_lines(const char *text, size_t size)
         stop = stop ? stop : end;
         size_t mark = *text != '#' ? 0 : stop - text > 1 && text[1] == ' ' ? 2 : 1;
         const char *line = text + mark;
-        printf("%s%.*s\n", line < stop ? "    " : "", (int)(stop - line), line);
+        fprintf(to, "%s%.*s\n", line < stop ? "    " : "", (int)(stop - line), line);
         text = stop + 1;
     }
 }
 
-static void show_word(const kjit_word_info *w)
+static void show_word(FILE *to, const kjit_word_info *w)
 {
     bool library = strcmp(w->group, "std") == 0;
     if (library && w->form_size == 0)
-        printf("use %s\n", w->name);
+        fprintf(to, "use %s\n", w->name);
     else if (library)
-        printf("%s: %.*s\n", w->name, (int)w->form_size, w->form);
+        fprintf(to, "%s: %.*s\n", w->name, (int)w->form_size, w->form);
     else
-        printf("%.*s\n", (int)w->form_size, w->form);
-    show_lines(w->text, w->text_size);
+        fprintf(to, "%.*s\n", (int)w->form_size, w->form);
+    show_lines(to, w->text, w->text_size);
     if (library && w->form_size)
-        printf("    of: std.%.*s\n", (int)strcspn(w->name, "."), w->name);
+        fprintf(to, "    of: std.%.*s\n", (int)strcspn(w->name, "."), w->name);
     else
-        printf("    of: %s\n", library ? "the library" : w->group);
+        fprintf(to, "    of: %s\n", library ? "the library" : w->group);
 }
 
-static bool show(const char *name, bool all)
+static bool show(FILE *to, const char *name, bool all)
 {
     kjit_builtin_info b;
     kjit_word_info w;
     bool found = false;
     for (int i = 0; kjit_builtin(i, &b); i++)
         if (means(name, b.name, all)) {
-            show_builtin(&b);
+            show_builtin(to, &b);
             found = true;
         }
     for (int i = 0; kjit_word(i, &w); i++)
         if (means(name, w.name, all)) {
-            show_word(&w);
+            show_word(to, &w);
             found = true;
         }
     kjit_check_info c;
     for (int i = 0; all && kjit_check(i, &c); i++)
         if (strcmp(name, c.name) == 0) {
-            printf("--check=%s\n    %s\n    of: check\n", c.name, c.what);
+            fprintf(to, "--check=%s\n    %s\n    of: check\n", c.name, c.what);
             found = true;
         }
     return found;
 }
 
 /* What stands behind a name and a dot: atomic.add of atomic. */
-static bool show_members(const char *name)
+static bool show_members(FILE *to, const char *name)
 {
     kjit_builtin_info b;
     kjit_word_info w;
@@ -88,21 +88,21 @@ static bool show_members(const char *name)
         if (strncmp(b.name, name, n) == 0 && b.name[n] == '.' && n > 0) {
             char call[256];
             call_text(&b, call, sizeof call);
-            printf("%s%s", found ? ", " : "", call);
+            fprintf(to, "%s%s", found ? ", " : "", call);
             found = true;
         }
     for (int i = 0; kjit_word(i, &w); i++)
         if (strncmp(w.name, name, n) == 0 && w.name[n] == '.' && n > 0) {
-            printf("%s%s", found ? ", " : "", w.name);
+            fprintf(to, "%s%s", found ? ", " : "", w.name);
             found = true;
         }
     if (found)
-        printf("\n    'kjit doc NAME' tells more of each\n");
+        fprintf(to, "\n    'kjit doc NAME' tells more of each\n");
     return found;
 }
 
 /* threadIdx.x is told with threadIdx. */
-static bool show_axis(const char *name)
+static bool show_axis(FILE *to, const char *name)
 {
     kjit_builtin_info b;
     size_t n = strlen(name);
@@ -111,14 +111,14 @@ static bool show_axis(const char *name)
         return false;
     for (int i = 0; kjit_builtin(i, &b); i++)
         if (strlen(b.name) == n - 2 && strncmp(b.name, name, n - 2) == 0) {
-            show_builtin(&b);
+            show_builtin(to, &b);
             found = true;
         }
     return found;
 }
 
 /* All vectors are told with f32x4. */
-static bool show_vector(const char *name)
+static bool show_vector(FILE *to, const char *name)
 {
     char number;
     unsigned bits, parts;
@@ -126,7 +126,7 @@ static bool show_vector(const char *name)
     bool is_vector = sscanf(name, "%c%2ux%1u%n", &number, &bits, &parts, &end) == 3 &&
                      name[end] == '\0' && strchr("ifu", number) && parts >= 2 && parts <= 4;
     return is_vector && bits >= 8 && bits <= 64 && (bits & (bits - 1)) == 0 &&
-           (number != 'f' || bits > 8) && show("f32x4", true);
+           (number != 'f' || bits > 8) && show(to, "f32x4", true);
 }
 
 static int unknown(const char *name)
@@ -158,16 +158,19 @@ static int unknown(const char *name)
     return EXIT_USAGE;
 }
 
+bool tell_name(FILE *to, const char *name)
+{
+    bool found = *name && show(to, name, true), members = show_members(to, name);
+    if (*name && (members || !found))
+        found |= show(to, name, false);
+    return found || members || show_axis(to, name) || show_vector(to, name);
+}
+
 int command_doc(const options *o)
 {
     int code = EXIT_OK;
-    for (int k = 0; k < o->narguments; k++) {
-        const char *name = o->arguments[k];
-        bool found = *name && show(name, true), members = show_members(name);
-        if (*name && (members || !found))
-            found |= show(name, false);
-        if (!found && !members && !show_axis(name) && !show_vector(name))
-            code = unknown(name);
-    }
+    for (int k = 0; k < o->narguments; k++)
+        if (!tell_name(stdout, o->arguments[k]))
+            code = unknown(o->arguments[k]);
     return code;
 }

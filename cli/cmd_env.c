@@ -25,6 +25,8 @@ int command_env(const options *o)
 {
     printf("kjit    %s\n", kjit_version());
     print_system();
+    const char *json = lsp_version();
+    printf("lsp     %s%s\n", json ? "jansson " : "none: built without jansson", json ? json : "");
     int code = command_devices(o);
     print_settings();
     return code;

@@ -209,6 +209,18 @@ static const command commands[] = {
                 "  kjit doc clamp atomic .sum while std.sort sort.keys\n",
     },
     {
+        .name = "lsp",
+        .arguments = "",
+        .summary = "serve an editor with what it shows of .knl files",
+        .bit = IN_LSP,
+        .run = command_lsp,
+        .more = "A language server (LSP 3.17) over standard input and output, which editors start: "
+                "messages\n"
+                "and their fixes, layout, hover, definitions, references, renaming, completion. "
+                "docs/editors.md\n"
+                "has what Neovim, VS Code and Emacs need to be told.\n",
+    },
+    {
         .name = "env",
         .arguments = "",
         .summary = "tell what there is here, for reports of mistakes",

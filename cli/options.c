@@ -330,6 +330,12 @@ static bool set_attributes(options *o, const char *value)
     return o->attributes = true;
 }
 
+static bool set_stdio(options *o, const char *value)
+{
+    (void)o, (void)value;
+    return true;
+}
+
 static bool set_help(options *o, const char *value)
 {
     (void)value;
@@ -398,17 +404,18 @@ static const option table[] = {
      "libdevice: a GPU's functions are the CUDA toolkit's"},
     {"--diagnostics", "text|json", IN_RUNS | IN_CHECK | IN_BUILD | IN_INFO, set_diagnostics,
      "how errors and warnings are shown; json: an object a line"},
-    {"--warn", "LIST", IN_RUNS | IN_CHECK | IN_BUILD | IN_INFO | IN_CACHE, set_warn,
+    {"--warn", "LIST", IN_RUNS | IN_CHECK | IN_LSP | IN_BUILD | IN_INFO | IN_CACHE, set_warn,
      "or -W: off, error, or warnings by name: no-shadowed,no-unused-value"},
-    {"-W", "LIST", IN_RUNS | IN_CHECK | IN_BUILD | IN_INFO | IN_CACHE, set_warn, NULL},
-    {"--path", "DIR:DIR", IN_RUNS | IN_CHECK | IN_BUILD | IN_INFO | IN_CACHE, set_path,
+    {"-W", "LIST", IN_RUNS | IN_CHECK | IN_LSP | IN_BUILD | IN_INFO | IN_CACHE, set_warn, NULL},
+    {"--path", "DIR:DIR", IN_RUNS | IN_CHECK | IN_LSP | IN_BUILD | IN_INFO | IN_CACHE, set_path,
      "or -I: folders where files that others use are looked for"},
-    {"-I", "DIR", IN_RUNS | IN_CHECK | IN_BUILD | IN_INFO | IN_CACHE, set_path, NULL},
+    {"-I", "DIR", IN_RUNS | IN_CHECK | IN_LSP | IN_BUILD | IN_INFO | IN_CACHE, set_path, NULL},
     {"--cache", "DIR|off", IN_RUNS | IN_REPLAY | IN_CACHE, set_cache,
      "where compiled code is kept (default: ~/.cache/kjit)"},
     {"--markdown", NULL, IN_BUILTINS, set_markdown, "as tables for a document"},
     {"--attributes", NULL, IN_DEVICES, set_attributes,
      "tell also what each of them has and can do"},
+    {"--stdio", NULL, IN_LSP, set_stdio, "what the server does anyway: some editors say it"},
     {"--help", NULL, IN_ALL, set_help, "this"},
     {"-h", NULL, IN_ALL, set_help, NULL},
 };

@@ -67,6 +67,8 @@ for name in ("libzip.so.5", "libzip.so.4"): # as the library looks for it
         pass
 # For links of LLVM that ask nothing of the linker: another third of the time.
 config.substitutions.append(("%lld", "-fuse-ld=lld" if shutil.which("ld.lld") else ""))
+if subprocess.run([f"{build}/kjit", "env"], stdout=subprocess.PIPE).stdout.find(b"lsp     jansson") >= 0: # it has kjit lsp
+    config.available_features.add("lsp")
 if os.path.exists("/usr/include/dlpack/dlpack.h"):
     config.available_features.add("dlpack.h")
 try: # a container may have no terminals to give

@@ -1,0 +1,183 @@
+/* textDocument/completion: names that are known where the cursor is, and the language's; behind a dot the members. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lsp.h"
+
+/* The numbers of CompletionItemKind. */
+enum {
+    AS_FUNCTION = 3,
+    AS_FIELD = 5,
+    AS_VARIABLE = 6,
+    AS_CLASS = 7,
+    AS_MODULE = 9,
+    AS_ENUM = 13,
+    AS_KEYWORD = 14,
+    AS_MEMBER = 20,
+    AS_CONSTANT = 21,
+    AS_STRUCT = 22,
+};
+
+/* Labels are there once: in an object, whose keys they are. */
+static void add(json_t *out, const char *label, int kind, const char *detail)
+{
+    if (*label && !json_object_get(out, label))
+        json_object_set_new(
+            out, label,
+            json_pack("{s:s, s:i, s:s*}", "label", label, "kind", kind, "detail", detail));
+}
+
+static int kind_of(decl_kind kind)
+{
+    switch (kind) {
+    case D_USE: return AS_MODULE;
+    case D_CONST: return AS_CONSTANT;
+    case D_FN:
+    case D_KERNEL:
+    case D_RUN_FN: return AS_FUNCTION;
+    case D_RECORD: return AS_STRUCT;
+    case D_ENUM: return AS_ENUM;
+    case D_TYPE:
+    case D_GENERIC: return AS_CLASS;
+    case D_FIELD: return AS_FIELD;
+    case D_MEMBER: return AS_MEMBER;
+    default: return AS_VARIABLE;
+    }
+}
+
+static void add_decl(json_t *out, const document *d, const decl *c)
+{
+    const token *t = &d->names->tokens.at[c->at];
+    bool string = t->kind == T_STRING; /* the file's name, without folders and ending */
+    size_t begin = t->begin + string, end = t->end - string;
+    for (size_t i = begin; string && i < end; i++)
+        if (d->text[i] == '/')
+            begin = i + 1;
+    if (string && end > begin + 4 && memcmp(d->text + end - 4, ".knl", 4) == 0)
+        end -= 4;
+    char *label = end > begin ? strndup(d->text + begin, end - begin) : NULL,
+         *head = decl_head(d, c);
+    if (label)
+        add(out, label, kind_of(c->kind), head);
+    free(label);
+    free(head);
+}
+
+static void add_children(json_t *out, const target t)
+{
+    const names *n = t.doc->names;
+    for (int32_t i = n->decls[t.decl].child; i >= 0; i = n->decls[i].next)
+        add_decl(out, t.doc, &n->decls[i]);
+}
+
+/* "atomic" has add of "atomic.add"; "" and a leading dot: members of arrays. */
+static void add_language_members(json_t *out, const char *name)
+{
+    kjit_builtin_info b;
+    kjit_word_info w;
+    size_t n = strlen(name);
+    for (int i = 0; kjit_builtin(i, &b); i++)
+        if (strncmp(b.name, name, n) == 0 && b.name[n] == '.') {
+            char call[256];
+            call_text(&b, call, sizeof call);
+            add(out, b.name + n + 1, AS_FUNCTION, call);
+        }
+    for (int i = 0; *name && kjit_word(i, &w); i++)
+        if (strncmp(w.name, name, n) == 0 && w.name[n] == '.')
+            add(out, w.name + n + 1, AS_FUNCTION, NULL);
+}
+
+/* Of a file that is used. */
+static void add_file_members(server *s, json_t *out, const target use)
+{
+    char *library = NULL;
+    document *used = used_by(s, use.doc, &use.doc->names->decls[use.decl], &library);
+    const names *n = used ? document_names(used) : NULL;
+    for (int32_t i = 0; n && i < n->ndecls && is_item_kind(n->decls[i].kind); i++)
+        if (n->decls[i].kind != D_USE && n->decls[i].kind != D_RUN)
+            add_decl(out, used, &n->decls[i]);
+    if (library)
+        add_language_members(out, library);
+    free(library);
+}
+
+/* The dot is token `dot`. */
+static void add_members(server *s, document *d, json_t *out, uint32_t dot)
+{
+    const names *n = d->names;
+    bool named = dot > 0 && n->tokens.at[dot - 1].kind == T_NAME;
+    target base = named ? resolve(s, d, dot - 1) : (target){NULL, -1};
+    decl_kind kind = base.doc ? base.doc->names->decls[base.decl].kind : D_LET;
+    char *name = named ? dotted_name(d, dot - 1) : NULL;
+    if (kind == D_USE)
+        add_file_members(s, out, base);
+    else if (kind == D_ENUM)
+        add_children(out, base);
+    else if (!base.doc && name)
+        add_language_members(out, name); /* atomic, std */
+    free(name);
+    if (json_object_size(out) > 0)
+        return;
+    for (int32_t i = 0; i < n->ndecls; i++)
+        if (n->decls[i].kind == D_FIELD)
+            add_decl(out, d, &n->decls[i]);
+    add_language_members(out, "");
+}
+
+static void add_language(json_t *out)
+{
+    kjit_builtin_info b;
+    kjit_word_info w;
+    const char *word;
+    for (int i = 0; (word = reserved_at(i)); i++)
+        add(out, word, AS_KEYWORD, NULL);
+    for (int i = 0; kjit_builtin(i, &b); i++) {
+        char call[256], head[64];
+        size_t n = strcspn(b.name, ".");
+        if (n == 0 || n >= sizeof head)
+            continue;
+        memcpy(head, b.name, n);
+        head[n] = 0;
+        call_text(&b, call, sizeof call);
+        add(out, head, b.name[n] ? AS_MODULE : AS_FUNCTION, b.name[n] ? NULL : call);
+    }
+    for (int i = 0; kjit_word(i, &w); i++)
+        if (strcmp(w.group, "type") == 0)
+            add(out, w.name, AS_CLASS, NULL);
+}
+
+/* What the file has that is known at the byte. */
+static void add_known(json_t *out, const document *d, size_t offset)
+{
+    const names *n = d->names;
+    for (int32_t i = n->ndecls - 1; i >= 0; i--) { /* what hides comes before what is hidden */
+        const decl *c = &n->decls[i];
+        bool known = c->scope <= offset && offset <= c->scope_end && c->kind != D_RUN &&
+                     c->kind != D_FIELD && c->kind != D_MEMBER;
+        if (known)
+            add_decl(out, d, c);
+    }
+}
+
+json_t *on_completion(server *s, const json_t *params, failure *f)
+{
+    size_t offset;
+    document *d = asked_place(s, params, &offset, f);
+    const names *n = d ? document_names(d) : NULL;
+    json_t *found = json_object(), *out = json_array(), *item;
+    const char *label;
+    uint32_t at = n ? token_before(n, offset) : NO_TOKEN;
+    bool in_string =
+        at != NO_TOKEN && n->tokens.at[at].kind == T_STRING && offset < n->tokens.at[at].end;
+    if (at != NO_TOKEN && n->tokens.at[at].kind == T_NAME && offset <= n->tokens.at[at].end)
+        at = at > 0 ? at - 1 : NO_TOKEN; /* the word that is being written */
+    if (n && !in_string && at != NO_TOKEN && is_sign(n, at, '.')) {
+        add_members(s, d, found, at);
+    } else if (n && !in_string) {
+        add_known(found, d, offset);
+        add_language(found);
+    }
+    json_object_foreach(found, label, item) json_array_append(out, item);
+    json_decref(found);
+    return out;
+}
