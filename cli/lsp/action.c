@@ -20,7 +20,7 @@ static bool range_of(const server *s, const document *d, const json_t *range, si
 static json_t *title_of(const json_t *message, const char *fix, bool inserts)
 {
     const char *hint = json_string_value(json_object_get(message, "hint"));
-    if (hint)
+    if (hint && strncmp(hint, "did you mean", 12) != 0)
         return json_string(hint);
     if (strchr(fix, '\n'))
         return json_string("fix it");

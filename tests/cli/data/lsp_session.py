@@ -76,7 +76,7 @@ assert "did you mean 'value'" in wrong[0]["message"]
 actions = client.request("textDocument/codeAction", {"textDocument": {"uri": main}, "range": wrong[0]["range"],
                                                      "context": {"diagnostics": wrong}})
 fix = [a for a in actions if a["diagnostics"][0]["code"] == "undeclared"][0]
-assert fix["kind"] == "quickfix"
+assert fix["kind"] == "quickfix" and fix["title"] == "write 'value'", fix
 client.apply(main, fix["edit"]["changes"][main])
 client.change(main, 'let s = "\U0001f600"; ', "")
 assert client.told(main) == [], client.told(main)
