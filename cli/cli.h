@@ -58,9 +58,11 @@ enum {
     IN_TUNE = 8192,
     IN_REPLAY = 16384,
     IN_LSP = 32768,
-    IN_ALL = 65535,
-    IN_SHOWS =
-        IN_RUN | IN_PROFILE, /* commands that run a file's run block, and show what it prints */
+    IN_WATCH = 65536,
+    IN_NEW = 131072,
+    IN_ALL = 262143,
+    /* commands that run a file's run block, and show what it prints */
+    IN_SHOWS = IN_RUN | IN_PROFILE | IN_WATCH,
     IN_MEASURES = IN_BENCH | IN_TUNE,
     IN_RUNS = IN_SHOWS | IN_MEASURES,
 };
@@ -239,6 +241,8 @@ bool tell_name(FILE *to, const char *name);
 int command_run(const options *o);
 int command_profile(const options *o);
 int command_bench(const options *o);
+int command_watch(const options *o);
+int command_new(const options *o);
 int command_tune(const options *o);
 int command_replay(const options *o);
 int command_check(const options *o);

@@ -25,6 +25,30 @@ static const command commands[] = {
                 "  kjit run blur.knl image=@photo.png --save out=blurred.png\n",
     },
     {
+        .name = "watch",
+        .arguments = "FILE [name=value ...]",
+        .summary = "run a file's run block, again whenever the file changes",
+        .bit = IN_WATCH,
+        .min_files = 1,
+        .max_files = -1,
+        .run = command_watch,
+        .more =
+            "It also runs again when another .knl file of the same folder changes; a run that is "
+            "under way\nis ended for that. Ctrl-C ends the watching.\n",
+    },
+    {
+        .name = "new",
+        .arguments = "NAME",
+        .summary = "write a file to begin with",
+        .bit = IN_NEW,
+        .min_files = 1,
+        .max_files = 1,
+        .run = command_new,
+        .more =
+            "NAME.knl has a kernel and a run block that launches it. A file that is there stays "
+            "as it is.\n",
+    },
+    {
         .name = "profile",
         .arguments = "FILE [name=value ...]",
         .summary = "run a file's run block, and tell what took how long",

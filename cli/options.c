@@ -356,7 +356,7 @@ static const option table[] = {
     {"--save", "NAME=FILE", IN_SHOWS, set_save,
      "save an array of the run block at its end (.npy, .csv, .png, .wav, .raw, ...; floats as a "
      "picture: x.png,low=0,high=9)"},
-    {"--time", NULL, IN_RUN, set_time,
+    {"--time", NULL, IN_RUN | IN_WATCH, set_time,
      "report each launch and copy (eight of what comes often, and the rest in one line)"},
     {"--timeout", "TIME", IN_RUNS | IN_REPLAY, set_timeout,
      "end the run after 10s, 500ms or 2m, wherever it is then"},

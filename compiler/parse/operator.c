@@ -512,12 +512,11 @@ void kj_behind_expression(const kj_mistake *x)
             kj_mistake_hint(x, m, "an assignment is a statement of its own");
         return;
     }
-    if (kj_wants(x, "else") && !kj_wants(x, "if") &&
-        !kj_is_word_at(x->p->source, x->at.begin, "is")) {
+    if (kj_wants(x, "else") && !kj_wants(x, "if") && !kj_is_word_at(p->source, x->at.begin, "is")) {
         if (kj_misspelled_operator(x))
             return;
-        kj_message *m = kj_expected(x, "'else'");
-        kj_mistake_hint(x, m, "a conditional expression is written: a if test else b");
+        kj_mistake_hint(x, kj_expected(x, "'else'"),
+                        "a conditional expression is written: a if test else b");
         return;
     }
     if (((kj_met(x, "=") || kj_met(x, "~")) && kj_comparison_reversed(x)) ||
