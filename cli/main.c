@@ -94,7 +94,7 @@ static const command commands[] = {
     },
     {
         .name = "tune",
-        .arguments = "FILE name=value,value ...",
+        .arguments = "FILE name=8,16,32 ...",
         .summary = "find the values of params that make a file's kernels fastest",
         .bit = IN_TUNE,
         .min_files = 2,
