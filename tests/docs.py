@@ -6,7 +6,7 @@ must be refused with the message that the ```text block after it shows; a messag
 ...) is compared whole, line by line. A block fenced ```knl NAME.knl is a file of that name, for the blocks behind it."""
 import re
 
-DOCUMENTS = ("README.md", "docs/language.md", "docs/std.md", "docs/embedding.md")
+DOCUMENTS = ("README.md", "docs/tutorial.md", "docs/language.md", "docs/std.md", "docs/embedding.md")
 FENCE = re.compile(r"^```(.*)$")
 
 
