@@ -8,7 +8,7 @@
 
 #include "bench.h"
 
-enum { CASES = 10, WHO = 3, ROUNDS = 101, ARRAYS = 7, ELEMENTS = 1 << 24 };
+enum { CASES = 12, WHO = 3, ROUNDS = 101, ARRAYS = 7, ELEMENTS = 1 << 24 };
 
 static const char *const who[WHO] = {"by hand", "expression", "OpenMP"};
 
@@ -38,6 +38,8 @@ static const struct {
     {{.name = "sum", .omp = "omp_reduce", .size = ELEMENTS}, 0},
     {{.name = "sort", .omp = "omp_sort", .size = ELEMENTS}, 3},
     {{.name = "cumsum", .omp = "omp_scan", .size = ELEMENTS}, 0},
+    {{.name = "scan inclusive", .omp = "omp_scan", .size = ELEMENTS}, 0},
+    {{.name = "scan exclusive", .omp = "omp_scan_exclusive", .size = ELEMENTS}, 0},
     {{.name = "spmv", .omp = "omp_spmv", .size = 1 << 20}, 3},
     {{.name = "gemm 1024", .omp = "omp_matmul_tuned", .size = 1024}, 0},
     {{.name = "matmul 512", .omp = "omp_matmul_tuned", .size = 512}, 0},

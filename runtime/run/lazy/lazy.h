@@ -263,6 +263,9 @@ void kj_partial_free(kj_partial *p);
 /* target: of the value's shape, in C order. */
 bool kj_scan_launch(kj_run *r, kj_span at, const kj_fold *types, kj_rvalue v, int axis,
                     kjit_array *target);
+/* The same sums, of those before each element: first 0, and then, to the bit, each sum one place further. */
+bool kj_scan_launch_before(kj_run *r, kj_span at, const kj_fold *types, kj_rvalue v, int axis,
+                           kjit_array *target);
 
 /* ---- random_kernel.c: arrays in C order filled ---- */
 

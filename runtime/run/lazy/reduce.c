@@ -331,7 +331,10 @@ static bool cumulate(kj_run *r, const kj_rcall *c, int arg, kj_fold *f, kj_rvalu
     kj_fold_types(f);
     if (!kj_run_new_array(r, c->span, (kjit_dtype)f->out, ndim, shape, kj_lazy_memory(*v), out))
         return false;
-    if (kj_scan_launch(r, c->span, f, *v, axis, out->u.object->u.array))
+    kjit_array *target = out->u.object->u.array;
+    if (f->exclusive && f->op == KJ_FOLD_SUM
+            ? kj_scan_launch_before(r, c->span, f, *v, axis, target)
+            : kj_scan_launch(r, c->span, f, *v, axis, target))
         return true;
     kj_run_drop(out);
     return false;
@@ -341,9 +344,13 @@ bool kj_run_cumsum(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     kj_rvalue own;
     kj_fold f = {.op = KJ_FOLD_SUM};
+    const int axis = c->id == KJ_RUN_CUMSUM, exclusive = axis + 1;
+    if (c->given[exclusive] &&
+        !kj_run_truth(r, c->spans[exclusive], "exclusive", c->args[exclusive], &f.exclusive))
+        return false;
     if (!operand(r, c, &own))
         return false;
-    bool ok = cumulate(r, c, c->id == KJ_RUN_CUMSUM, &f, &own, out);
+    bool ok = cumulate(r, c, axis, &f, &own, out);
     kj_run_drop(&own);
     return ok;
 }

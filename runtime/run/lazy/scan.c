@@ -4,10 +4,12 @@
  * The axis is done in chunks, whose sums come first where it has several: they are cumulated
  * themselves, and each is what its chunk begins with. Where the axis is the fastest a block takes a
  * chunk, tile by tile: a thread sums its stretch of a tile, and the threads' sums are cumulated in
- * rounds; else a thread takes a chunk. The order of additions is fixed by the shape alone, as that
- * of reductions is. */
+ * rounds; else a thread takes a chunk. On a CPU one thread goes through what a block's do, stretch by
+ * stretch, which memory likes better there, and adds the same in the same order. That order is fixed
+ * by the shape alone, as that of reductions is. */
 #include "run/lazy/lazy.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* A tile: STRETCH elements a thread, odd for the sake of shared memory's banks. A thread's chunk is
@@ -22,7 +24,9 @@ typedef struct pass {
     kj_rvalue value;
     int target;     /* array of the domain; -1: the chunks' sums */
     bool exclusive; /* without the element itself */
+    bool shifted;   /* of all but the last along the axis, which the target does not have */
     bool block;     /* a block a chunk, else a thread */
+    bool lone;      /* and that block has one thread */
     char axis;      /* of the domain; 0: there is none, it has one element */
     char kept[KJ_DOMAIN_AXES + 1];
     int64_t chunks, lines;
@@ -48,11 +52,11 @@ static void put_element(pass *p, kj_text *t)
     kj_text_free(&value);
 }
 
-static void put_store(pass *p, const char *sum)
+static void put_store(pass *p, kj_text *t, const char *sum)
 {
-    kj_lazy_element(&p->k, &p->k.body, p->target);
-    kj_text_printf(&p->k.body, " = %s(%s)\n",
-                   kjit_dtype_name(p->k.domain.arrays[p->target].array->dtype), sum);
+    kj_lazy_element(&p->k, t, p->target);
+    kj_text_printf(t, " = %s(%s)\n", kjit_dtype_name(p->k.domain.arrays[p->target].array->dtype),
+                   sum);
 }
 
 /* What the chunk begins with; `to` is its number. By a function, sums of chunks begin with nothing. */
@@ -165,22 +169,30 @@ static void put_tile_joined(pass *p)
     kj_text_puts(t, p->target < 0 ? "}\nsyncthreads()\n" : "syncthreads()\n");
 }
 
+/* The chunk of the block, from `first` to `end`, and the indices along the other axes. */
+static void put_chunk(pass *p)
+{
+    kj_text *t = &p->k.body;
+    const char *acc = kj_type_name(p->types->acc);
+    kj_text_puts(t, "let to = blockIdx.x\n");
+    if (!p->lone || p->target >= 0)
+        kj_text_printf(t, "let tile = shared.array(%d, %s)\n", TILE, acc);
+    kj_text_printf(t, "let ends = shared.array(%d, %s)\n", LANES, acc);
+    kj_text_printf(t,
+                   "let first = %s * %d\n"
+                   "let end = min(first + %d, n%c)\n",
+                   p->chunks > 1 ? "to % chunks" : "0", CHUNK, CHUNK, p->axis);
+    if (*p->kept)
+        kj_lazy_indices(t, p->kept, p->chunks > 1 ? "to // chunks" : "to");
+    put_start(p, "carry");
+}
+
 static void put_block_body(pass *p)
 {
     kj_text *t = &p->k.body;
     const char *acc = kj_type_name(p->types->acc);
-    kj_text_printf(t,
-                   "let t = threadIdx.x\n"
-                   "let to = blockIdx.x\n"
-                   "let tile = shared.array(%d, %s)\n"
-                   "let ends = shared.array(%d, %s)\n"
-                   "let first = %s * %d\n"
-                   "let end = min(first + %d, n%c)\n",
-                   TILE, acc, LANES, acc, p->chunks > 1 ? "to % chunks" : "0", CHUNK, CHUNK,
-                   p->axis);
-    if (*p->kept)
-        kj_lazy_indices(t, p->kept, p->chunks > 1 ? "to // chunks" : "to");
-    put_start(p, "carry");
+    kj_text_puts(t, "let t = threadIdx.x\n");
+    put_chunk(p);
     kj_text_printf(t,
                    "for start in range(first, end, %d) {\n"
                    "for k in range(0, %d, %d) {\n"
@@ -204,7 +216,7 @@ static void put_block_body(pass *p)
                        "let i%c = start + k + t\n"
                        "if i%c < end { ",
                        TILE, LANES, p->axis, p->axis);
-        put_store(p, "tile[k + t]");
+        put_store(p, t, "tile[k + t]");
         kj_text_puts(t, "}\n"
                         "}\n"
                         "syncthreads()\n");
@@ -241,17 +253,118 @@ static void put_thread_body(pass *p)
         kj_text_printf(t, "for i%c in range(n%c) {\n", p->axis, p->axis);
     put_element(p, t);
     if (p->exclusive)
-        put_store(p, "sum");
+        put_store(p, t, "sum");
     if (is_by(p))
         put_joined(p, "sum", "sum", "x");
     else
         kj_text_puts(t, "sum += x\n");
     if (p->target >= 0 && !p->exclusive)
-        put_store(p, "sum");
+        put_store(p, t, "sum");
     kj_text_puts(t, "}\n");
     if (p->target < 0)
         kj_text_puts(t, "sums[to] = sum\n");
     kj_text_puts(t, "}\n");
+}
+
+/* ---- A block of one thread ---- */
+
+/* The ends of stretches become those of all up to them, in the rounds of put_tile_sums; from one array to the other
+ * and back, as no element then waits for another. Gives the array that has them. */
+static const char *put_lone_rounds(kj_text *t)
+{
+    const char *from = "ends", *to = "others";
+    for (int d = 1; d < LANES; d *= 2) {
+        kj_text_printf(t,
+                       "for k in range(%d) { %s[k] = %s[k] }\n"
+                       "for k in range(%d, %d) { %s[k] = %s[k] + %s[k - %d] }\n",
+                       d, to, from, d, LANES, to, from, from, d);
+        const char *swapped = from;
+        from = to;
+        to = swapped;
+    }
+    return from;
+}
+
+/* Of these rounds what the last end is made of: its half of the additions in each. */
+static const char *put_lone_total(kj_text *t)
+{
+    const char *from = "ends", *to = "others";
+    for (int n = LANES / 2; n > 0; n /= 2) {
+        kj_text_printf(t, "for k in range(%d) { %s[k] = %s[2 * k + 1] + %s[2 * k] }\n", n, to, from,
+                       from);
+        const char *swapped = from;
+        from = to;
+        to = swapped;
+    }
+    return from;
+}
+
+/* "for" each stretch of the tile, and in it each element `i`; a full tile has loops of known lengths. */
+static void put_lone_loops(const pass *p, kj_text *t, const char *before, const char *body,
+                           const char *after)
+{
+    const char a = p->axis;
+    kj_text_printf(t,
+                   "if start + %d <= end {\n"
+                   "for t in range(%d) {\n%s"
+                   "for j in range(%d) {\nlet i%c = start + t * %d + j\n%s}\n%s"
+                   "}\n"
+                   "} else {\n"
+                   "for t in range(%d) {\n%s"
+                   "for i%c in range(start + t * %d, min(start + (t + 1) * %d, end)) {\n%s}\n%s"
+                   "}\n"
+                   "}\n",
+                   TILE, LANES, before, STRETCH, a, STRETCH, body, after, LANES, before, a, STRETCH,
+                   STRETCH, body, after);
+}
+
+/* Into `t` what is done with each element x of a stretch. */
+static void put_lone_element(pass *p, kj_text *t)
+{
+    put_element(p, t);
+    if (p->target >= 0 && p->exclusive)
+        kj_text_printf(t, "tile[i%c - start] = sum\n", p->axis);
+    kj_text_puts(t, "sum += x\n");
+    if (p->target >= 0 && !p->exclusive)
+        kj_text_printf(t, "tile[i%c - start] = sum\n", p->axis);
+}
+
+static void put_lone_tile(pass *p, const char *element, const char *store)
+{
+    kj_text *t = &p->k.body;
+    char text[128];
+    snprintf(text, sizeof text, "var sum: %s = 0\n", kj_type_name(p->types->acc));
+    put_lone_loops(p, t, text, element, "ends[t] = sum\n");
+    if (p->target < 0) {
+        kj_text_printf(t, "carry += %s[0]\n", put_lone_total(t));
+        return;
+    }
+    const char *ends = put_lone_rounds(t);
+    snprintf(text, sizeof text, "var before = carry\nif t > 0 { before += %s[t - 1] }\n", ends);
+    put_lone_loops(p, t, text, store, "");
+    kj_text_printf(t, "carry += %s[%d]\n", ends, LANES - 1);
+}
+
+static void put_lone_body(pass *p)
+{
+    kj_text *t = &p->k.body;
+    kj_text element = {0}, store = {0};
+    put_chunk(p);
+    put_lone_element(p, &element);
+    if (p->target >= 0) {
+        char sum[32];
+        snprintf(sum, sizeof sum, "tile[i%c - start] + before", p->axis);
+        put_store(p, &store, sum);
+    }
+    kj_text_printf(t, "let others = shared.array(%d, %s)\nfor start in range(first, end, %d) {\n",
+                   LANES, kj_type_name(p->types->acc), TILE);
+    put_lone_tile(p, element.data ? element.data : "", store.data ? store.data : "");
+    kj_text_puts(t, "}\n");
+    if (p->target < 0)
+        kj_text_puts(t, "sums[to] = carry\n");
+    t->failed |= element.failed || store.failed;
+    kj_text_free(&element);
+    kj_text_free(&store);
 }
 
 /* ---- Passes ---- */
@@ -264,6 +377,7 @@ static bool begin(pass *p, int axis, kjit_array *target)
     kj_domain_init(d, ndim, shape);
     d->group[axis] = 1;
     kj_lazy_gather(d, p->value);
+    d->shape[axis] -= p->shifted;
     p->target = target ? kj_domain_add(d, target) : -1;
     kj_domain_join(d, -1);
     int64_t length = 1;
@@ -278,10 +392,15 @@ static bool begin(pass *p, int axis, kjit_array *target)
         p->inner = d->shape[i];
         p->lines *= d->shape[i];
     }
-    p->block = d->group[d->ndim - 1] && (length > RUN || p->lines == 1);
+    const int64_t all = length + p->shifted; /* they are added as all are */
+    p->block = d->group[d->ndim - 1] && (all > RUN || p->lines == 1);
     int64_t chunk = p->block ? CHUNK : p->lines < MANY ? RUN : length;
     p->chunks = length > chunk ? (length - 1) / chunk + 1 : 1;
     p->inner = p->block ? 1 : p->inner;
+    kjit_device_info info;
+    if (!kj_run_check(p->k.run, kjit_context_device(p->k.run->ctx, &info), p->k.at))
+        return false;
+    p->lone = p->block && !is_by(p) && strcmp(info.kind, "cpu") == 0;
     return kj_domain_views(p->k.run, p->k.at, d);
 }
 
@@ -297,11 +416,17 @@ static bool launch(pass *p, kjit_array *sums, const char *what)
         kj_lazy_flat(k, "first_value", p->types->first);
     }
     kj_lazy_extents(k);
-    if (p->block)
+    if (p->lone)
+        put_lone_body(p);
+    else if (p->block)
         put_block_body(p);
     else
         put_thread_body(p);
-    kj_lazy_chunk_blocks(&k->domain, p->kept, p->chunks, p->block ? LANES : 0, grid, block);
+    kj_lazy_chunk_blocks(&k->domain, p->kept, p->chunks,
+                         p->lone    ? 1
+                         : p->block ? LANES
+                                    : 0,
+                         grid, block);
     return kj_lazy_launch(k, grid, block, what);
 }
 
@@ -314,7 +439,10 @@ static bool sums_before(const pass *whole, int axis, kjit_array **out)
     kj_span at = whole->k.at;
     kj_fold types = *whole->types;
     types.elem = types.acc;
-    pass p = {.k = {.run = r, .at = at, .named = at}, .types = whole->types, .value = whole->value};
+    pass p = {.k = {.run = r, .at = at, .named = at},
+              .types = whole->types,
+              .value = whole->value,
+              .shifted = whole->shifted};
     pass next = {.k = p.k, .types = &types, .exclusive = true};
     int64_t n = whole->lines * whole->chunks,
             size = (int64_t)kjit_dtype_size((kjit_dtype)types.acc);
@@ -352,4 +480,26 @@ bool kj_scan_launch(kj_run *r, kj_span at, const kj_fold *types, kj_rvalue v, in
     pass p = {.k = {.run = r, .at = at, .named = at}, .types = types, .value = v};
     p.exclusive = types->exclusive;
     return target->size == 0 || scan(&p, axis, target, "");
+}
+
+bool kj_scan_launch_before(kj_run *r, kj_span at, const kj_fold *types, kj_rvalue v, int axis,
+                           kjit_array *target)
+{
+    pass p = {.k = {.run = r, .at = at, .named = at}, .types = types, .value = v, .shifted = true};
+    int64_t start[KJIT_MAX_NDIM] = {0}, stop[KJIT_MAX_NDIM];
+    kjit_array *first = NULL, *others = NULL;
+    if (target->size == 0)
+        return true;
+    memcpy(stop, target->shape, (size_t)target->ndim * sizeof *stop);
+    stop[axis] = 1;
+    bool ok = kj_run_check(r, kjit_array_slice(target, start, stop, NULL, &first), at) &&
+              kj_run_check(r, kjit_array_fill(first, &(double[2]){0}, NULL), at);
+    start[axis] = 1;
+    stop[axis] = target->shape[axis];
+    ok = ok && (stop[axis] == 1 ||
+                (kj_run_check(r, kjit_array_slice(target, start, stop, NULL, &others), at) &&
+                 scan(&p, axis, others, "")));
+    kjit_array_free(first);
+    kjit_array_free(others);
+    return ok;
 }
