@@ -125,18 +125,41 @@ static bool learn_all(kj_sema *s, kj_instance *in, const kj_operand *v, bool arr
     return true;
 }
 
+/* Type `g` of the function is in none of what it was given: as no parameter has it, or one is an array and was given none. */
+static void refuse_unknown(kj_sema *s, const kj_instance *in, const kj_generic *g,
+                           const kj_operand *v, const kj_expr *e)
+{
+    const kj_param_decl *array = NULL;
+    bool any = false;
+    int i = 0, at = 0;
+    for (const kj_param_decl *p = in->item->params; p; p = p->next, i++) {
+        any |= !p->type || p->type->name == NULL || p->type->name == g->name;
+        if (p->type && p->type->name == g->name && p->type->ndim > 0 && !array) {
+            array = p;
+            at = i;
+        }
+    }
+    kj_message *m =
+        array && v[at].kind != KJ_V_ARRAY
+            ? kj_sema_error(s, v[at].span.end ? v[at].span : e->span, KJ_RULE_GENERIC_UNKNOWN,
+                            "'%s' of '%s' is %s, not %s", array->name, in->item->name,
+                            kj_source_text(s, array->type->span, "T[]"), kj_describe(s, &v[at]))
+            : kj_sema_error(s, e->span, KJ_RULE_GENERIC_UNKNOWN, "no argument says what %s is",
+                            g->name);
+    if (array)
+        kj_hint_of_held(s, m, &v[at]);
+    else if (!any)
+        kj_hint(s->diag, m, "no parameter has it: take one, x: %s, or name a type in its place",
+                g->name);
+    kj_note(s->diag, m, g->span, "declared here");
+}
+
 static bool check_bounds(kj_sema *s, const kj_instance *in, const kj_operand *v, const kj_expr *e)
 {
     int i = 0;
     for (const kj_generic *g = in->item->generics; g; g = g->next, i++) {
         if (in->generics[i] == KJ_VOID) {
-            kj_message *m = kj_sema_error(s, e->span, KJ_RULE_GENERIC_UNKNOWN,
-                                          "no argument says what %s is", g->name);
-            int k = 0;
-            for (const kj_param_decl *p = in->item->params; p; p = p->next, k++)
-                if (p->type && p->type->name == g->name && p->type->ndim > 0)
-                    kj_hint_of_held(s, m, &v[k]);
-            kj_note(s->diag, m, g->span, "declared here");
+            refuse_unknown(s, in, g, v, e);
             return false;
         }
         if (!kj_type_in_bound(in->generics[i], g->bound)) {
