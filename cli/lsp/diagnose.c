@@ -26,14 +26,14 @@ static kjit_status find(void *user, const char *path, const char *from, kjit_sou
     return KJIT_OK;
 }
 
-static kjit_module *compile(server *s, document *d)
+static kjit_module *compile(server *s, document *d, const char *text, size_t size)
 {
     finding f = {s, d};
     kjit_module *mod = NULL;
     kjit_compile_options c = {.warn = s->o->warn, .find = find, .user = &f};
     json_decref(d->uses);
     d->uses = NULL;
-    kjit_module_compile(s->ctx, d->path, d->text, d->size, &c, &mod);
+    kjit_module_compile(s->ctx, d->path, text, size, &c, &mod);
     return mod;
 }
 
@@ -160,7 +160,7 @@ static json_t *messages_of(server *s, document *d, const char *log)
     return all;
 }
 
-static void publish(server *s, const document *d, json_t *diagnostics)
+void publish(server *s, const document *d, json_t *diagnostics)
 {
     json_t *params = json_pack("{s:s, s:o}", "uri", d->uri, "diagnostics", diagnostics);
     if (d->versioned)
@@ -168,22 +168,31 @@ static void publish(server *s, const document *d, json_t *diagnostics)
     notify(s, "textDocument/publishDiagnostics", params);
 }
 
+json_t *messages_of_text(server *s, document *d, const char *text, size_t size)
+{
+    kjit_module *mod = compile(s, d, text, size);
+    json_t *messages = mod ? messages_of(s, d, kjit_module_log_json(mod)) : NULL;
+    kjit_module_free(mod);
+    return messages;
+}
+
 void diagnose(server *s, document *d)
 {
-    d->dirty = false;
-    kjit_module *mod = compile(s, d);
     json_t *list = json_array(), *message;
     size_t i;
     json_decref(d->told);
-    d->told = mod ? messages_of(s, d, kjit_module_log_json(mod)) : NULL;
+    d->told = messages_of_text(s, d, d->text, d->size);
+    d->dirty = d->quick = false;
+    d->whole = d->told != NULL;
     json_array_foreach(d->told, i, message)
         json_array_append(list, json_object_get(message, "diagnostic"));
-    if (!mod)
+    if (!d->told)
         json_array_append_new(list, json_pack("{s:o, s:i, s:s, s:s}", "range",
                                               range_json(s, d, 0, 0), "severity", 1, "source",
                                               "kjit", "message", kjit_last_error(s->ctx)));
-    kjit_module_free(mod);
     publish(s, d, list);
+    if (d->whole && d->size >= LONG_TEXT)
+        document_names(d); /* for quick.c, before the next change comes */
 }
 
 void forget_diagnostics(server *s, const document *d)

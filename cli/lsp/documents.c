@@ -10,8 +10,17 @@
 
 #include "lsp.h"
 
+static void free_analysed(analysed *a)
+{
+    free(a->text);
+    free_names(a->names);
+    json_decref(a->told);
+    memset(a, 0, sizeof *a);
+}
+
 static void free_document(document *d)
 {
+    free_analysed(&d->before);
     free(d->uri);
     free(d->path);
     free(d->text);
@@ -73,9 +82,15 @@ bool set_text(document *d, char *text, size_t size)
         free(text);
         return false;
     }
-    free(d->text);
+    if (d->whole && d->size >= LONG_TEXT) { /* quick.c goes on from there */
+        free_analysed(&d->before);
+        d->before = (analysed){d->text, d->size, d->nlines, d->names, json_incref(d->told)};
+    } else {
+        free(d->text);
+        free_names(d->names);
+    }
     free(d->lines);
-    free_names(d->names);
+    d->whole = false;
     d->text = text;
     d->size = size;
     d->lines = lines;
@@ -176,15 +191,23 @@ void remove_document(server *s, document *d)
     free_document(d);
 }
 
-void mark_dirty(server *s, document *d)
+double now_in_seconds(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void mark_dirty(server *s, document *d)
+{
+    double now = now_in_seconds();
     for (document *other = s->documents; other; other = other->next) {
         if (other != d && !json_object_get(other->uses, d->path))
             continue;
         if (!other->dirty)
-            other->since = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+            other->since = now;
+        other->changed = now;
         other->dirty = true;
+        other->quick = false;
     }
 }

@@ -1,7 +1,7 @@
 /* kjit lsp: a language server (LSP 3.17) over standard input and output. Who does what, in the order of a message's way:
  * transport.c bytes <-> messages; server.c messages -> handlers, and when what is analysed; documents.c the open texts,
  * changes.c what a client changes in them, paths.c URIs and files, position.c lines and characters <-> bytes; diagnose.c
- * the compiler's messages, action.c their fixes; tokens.c words of a text and names.c what they name, for files with
+ * the compiler's messages, quick.c those of an item, action.c their fixes; tokens.c words of a text and names.c what they name, for files with
  * errors too, resolve.c the same over files and members; the rest a file a feature. It stands on kjit.h and jansson.
  *
  * Who returns a json_t gives it away; NULL is null, after `fail` was filled an error. Where memory runs out, jansson
@@ -84,11 +84,15 @@ typedef struct names {
     int32_t ndecls, room;
     int32_t *global; /* for each name, by token.name: the file's declaration, or -1 */
     int32_t *field;  /* the record's field of that name: -1 none, -2 several */
+    uint32_t *table; /* of `slots`: the first token of each spelling, by its hash, or NO_TOKEN */
+    size_t slots;
     uint32_t nnames;
 } names;
 
 names *read_names(const char *text, size_t size); /* NULL: memory has run out */
 void free_names(names *n);
+/* The number of a spelling, or NO_TOKEN: `text` is what the names are of. */
+uint32_t find_spelling(const names *n, const char *text, const char *word, size_t size);
 /* The name that a byte is in or right behind: its token, or NO_TOKEN. */
 uint32_t name_at(const names *n, size_t offset);
 /* The last token that begins before the byte, or NO_TOKEN. */
@@ -101,14 +105,26 @@ const char *reserved_at(int i);
 
 /* ---- documents.c ---- */
 
+/* Of a long text, what it was when all of it was analysed last. */
+typedef struct analysed {
+    char *text; /* NULL: nothing is known */
+    size_t size;
+    uint32_t nlines;
+    names *names; /* NULL until someone asks */
+    json_t *told;
+} analysed;
+
 typedef struct document {
     struct document *next;
     char *uri, *path; /* the path is the URI where that is no file's */
     char *text;       /* with a NUL behind it */
     size_t size;
     json_int_t version;
-    bool versioned, dirty;
-    double since;    /* of one that is dirty: since when, s */
+    bool versioned;
+    bool dirty, quick;     /* what is told is not of this text; or of a part of it, by quick.c */
+    double since, changed; /* of one that is dirty: since when, and when it changed last, s */
+    bool whole;            /* what is told is of this text */
+    analysed before;
     uint32_t *lines; /* where each begins, as LSP counts them */
     uint32_t nlines;
     struct {
@@ -133,6 +149,7 @@ const names *document_names(document *d); /* NULL: memory has run out */
 document *add_document(server *s, const char *uri, const char *text, size_t size);
 void remove_document(server *s, document *d);
 void mark_dirty(server *s, document *d); /* and those that use it */
+double now_in_seconds(void);
 void free_documents(server *s);
 
 /* ---- paths.c ---- */
@@ -205,14 +222,22 @@ document *asked_place(server *s, const json_t *params, size_t *offset, failure *
 
 typedef enum arrival { ARRIVED, NOTHING_YET, DAMAGED, INPUT_ENDED } arrival;
 
-/* The next message's text, which stays until the next call. */
-arrival receive(transport *t, bool wait, const char **text, size_t *size);
+/* The next message's text, which stays until the next call. It waits so many ms for one; -1: for ever. */
+arrival receive(transport *t, int wait, const char **text, size_t *size);
 void send_message(server *s, json_t *message); /* takes it */
 void notify(server *s, const char *method, json_t *params);
 
-/* ---- diagnose.c, action.c ---- */
+/* ---- diagnose.c, quick.c ---- */
+
+enum { LONG_TEXT = 400000 /* bytes: what is analysed within some 0.06 s */ };
 
 void diagnose(server *s, document *d);
+/* What the compiler says of a text in the place of the document's, whose lines are as many: as document.told. NULL:
+ * nothing, for a reason that is the context's last failure. */
+json_t *messages_of_text(server *s, document *d, const char *text, size_t size);
+void publish(server *s, const document *d, json_t *diagnostics); /* takes them */
+/* Of a long text in which one item changed: what is told of that item now, and of the others before. False: it is not so. */
+bool diagnose_quickly(server *s, document *d);
 void forget_diagnostics(server *s, const document *d);
 
 /* ---- resolve.c ---- */

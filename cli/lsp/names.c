@@ -5,11 +5,25 @@
 
 #include "lsp.h"
 
-enum { MOST_BLOCKS = 256, MOST_USES = 256 };
+enum { MOST_BLOCKS = 256 };
+
+/* Words by what they do to names. */
+typedef enum word_kind {
+    W_NAME,
+    W_LET,
+    W_VAR,
+    W_PARAM,
+    W_FOR,
+    W_WITH,
+    W_AS,
+    W_CONST,
+    W_RESERVED
+} word_kind;
 
 typedef struct walk {
     const char *text;
     names *n;
+    uint8_t *kinds;   /* of each name */
     token *at;        /* n->tokens.at */
     int32_t *meaning; /* of each name, here: a declaration or -1 */
     int32_t *active;  /* those of the blocks around, the innermost last */
@@ -28,38 +42,65 @@ typedef struct walk {
 
 /* ---- Spellings ---- */
 
-/* Gives each spelling a number. False: memory has run out. */
-static bool number_names(const char *text, names *n)
+/* Where the spelling is in the table, or would be. */
+static size_t slot_of(const names *n, const char *text, const char *word, size_t size)
 {
-    size_t room = 64;
-    while (room < 2 * (size_t)n->tokens.n)
-        room *= 2;
-    uint32_t *table = malloc(room * sizeof *table); /* the first token of each spelling */
-    if (!table)
+    size_t hash = 5381;
+    for (size_t k = 0; k < size; k++)
+        hash = hash * 33 + (unsigned char)word[k];
+    size_t slot = (hash ^ hash >> 15) & (n->slots - 1);
+    for (; n->table[slot] != NO_TOKEN; slot = (slot + 1) & (n->slots - 1)) {
+        const token *t = &n->tokens.at[n->table[slot]];
+        if (t->end - t->begin == size && memcmp(text + t->begin, word, size) == 0)
+            break;
+    }
+    return slot;
+}
+
+uint32_t find_spelling(const names *n, const char *text, const char *word, size_t size)
+{
+    uint32_t first = n->table[slot_of(n, text, word, size)];
+    return first == NO_TOKEN ? NO_TOKEN : n->tokens.at[first].name;
+}
+
+static word_kind kind_of_word(const char *word, size_t size)
+{
+    static const struct {
+        const char *word;
+        word_kind kind;
+    } kinds[] = {{"let", W_LET},   {"var", W_VAR}, {"param", W_PARAM}, {"for", W_FOR},
+                 {"with", W_WITH}, {"as", W_AS},   {"const", W_CONST}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strncmp(word, kinds[i].word, size) == 0 && kinds[i].word[size] == 0)
+            return kinds[i].kind;
+    return is_reserved(word, size) ? W_RESERVED : W_NAME;
+}
+
+/* Gives each spelling a number, and its kind. False: memory has run out. */
+static bool number_names(walk *w)
+{
+    names *n = w->n;
+    n->slots = 64;
+    while (n->slots < 2 * (size_t)n->tokens.n)
+        n->slots *= 2;
+    n->table = malloc(n->slots * sizeof *n->table);
+    w->kinds = malloc(n->tokens.n + 1);
+    if (!n->table || !w->kinds)
         return false;
-    memset(table, 0xff, room * sizeof *table);
+    memset(n->table, 0xff, n->slots * sizeof *n->table);
     for (uint32_t i = 0; i < n->tokens.n; i++) {
         token *t = &n->tokens.at[i];
         if (t->kind != T_NAME)
             continue;
-        size_t hash = 5381, size = t->end - t->begin;
-        for (uint32_t k = t->begin; k < t->end; k++)
-            hash = hash * 33 + (unsigned char)text[k];
-        size_t slot = (hash ^ hash >> 15) & (room - 1);
-        for (; table[slot] != NO_TOKEN; slot = (slot + 1) & (room - 1)) {
-            const token *other = &n->tokens.at[table[slot]];
-            if (other->end - other->begin == size &&
-                memcmp(text + other->begin, text + t->begin, size) == 0)
-                break;
-        }
-        if (table[slot] == NO_TOKEN) {
-            table[slot] = i;
+        size_t size = t->end - t->begin, slot = slot_of(n, w->text, w->text + t->begin, size);
+        if (n->table[slot] == NO_TOKEN) {
+            n->table[slot] = i;
+            w->kinds[n->nnames] = (uint8_t)kind_of_word(w->text + t->begin, size);
             t->name = n->nnames++;
         } else {
-            t->name = n->tokens.at[table[slot]].name;
+            t->name = n->tokens.at[n->table[slot]].name;
         }
     }
-    free(table);
     return true;
 }
 
@@ -264,16 +305,11 @@ static void name_use(walk *w, decl *c)
             begin = k + 1;
     if (end - begin > 4 && memcmp(w->text + end - 4, ".knl", 4) == 0)
         end -= 4;
-    for (uint32_t i = 0; i < w->n->tokens.n; i++) {
-        const token *other = &w->at[i];
-        if (other->kind != T_NAME || other->end - other->begin != end - begin ||
-            memcmp(w->text + other->begin, w->text + begin, end - begin) != 0)
-            continue;
-        c->name = other->name;
-        if (w->n->global[c->name] < 0)
-            w->n->global[c->name] = (int32_t)(c - w->n->decls);
-        return;
-    }
+    c->name = find_spelling(w->n, w->text, w->text + begin, end - begin);
+    if (c->name == NO_TOKEN)
+        c->name = 0; /* nobody says it */
+    else if (w->n->global[c->name] < 0)
+        w->n->global[c->name] = (int32_t)(c - w->n->decls);
 }
 
 static void declare_generics(walk *w, uint32_t i, int32_t item)
@@ -308,7 +344,7 @@ static void declare_parts(walk *w, uint32_t open, int32_t item, decl_kind kind)
     for (uint32_t i = open + 1; i < n->tokens.n && !w->at[i].item; i++) {
         if (w->at[i].open == w->at[open].open && w->at[i].kind == T_SIGN)
             break; /* it is closed */
-        if (w->at[i].open != open || w->at[i].kind != T_NAME || is_word(w, i, "const"))
+        if (w->at[i].open != open || w->at[i].kind != T_NAME || w->kinds[w->at[i].name] == W_CONST)
             continue;
         uint32_t k = is_word(w, i - 1, "const") ? i - 2 : i - 1;
         const token *before = &w->at[k];
@@ -362,8 +398,7 @@ static void declare_list(walk *w, uint32_t i, decl_kind kind, bool at_once)
     uint32_t begin = w->at[i].begin;
     do {
         i++;
-        if (!is_name(w->n, i) ||
-            is_reserved(w->text + w->at[i].begin, w->at[i].end - w->at[i].begin))
+        if (!is_name(w->n, i) || w->kinds[w->at[i].name] != W_NAME)
             return;
         decl *c = declare(w, kind, i, -1);
         if (!c)
@@ -404,21 +439,29 @@ static void end_line(walk *w, uint32_t i)
 /* Words that declare; false: it is another. */
 static bool take_word(walk *w, uint32_t i)
 {
-    if (is_word(w, i, "let"))
-        declare_list(w, i, D_LET, false);
-    else if (is_word(w, i, "var"))
-        declare_list(w, i, D_VAR, false);
-    else if (is_word(w, i, "param") && w->nblocks > 0)
-        declare_list(w, i, D_RUN_PARAM, false);
-    else if (is_word(w, i, "for")) {
+    word_kind kind = w->kinds[w->at[i].name];
+    switch (kind) {
+    case W_LET: declare_list(w, i, D_LET, false); break;
+    case W_VAR: declare_list(w, i, D_VAR, false); break;
+    case W_PARAM:
+        if (w->nblocks > 0)
+            declare_list(w, i, D_RUN_PARAM, false);
+        break;
+    case W_FOR:
         push_block(w, true);
         declare_list(w, i, D_LOOP, false);
-    } else if (is_word(w, i, "with")) {
+        break;
+    case W_WITH:
         push_block(w, true);
         w->block[w->nblocks - 1].with = true;
-    } else if (is_word(w, i, "as") && w->nblocks > 0 && w->block[w->nblocks - 1].with)
-        declare_list(w, i, D_WITH, true);
-    return is_reserved(w->text + w->at[i].begin, w->at[i].end - w->at[i].begin);
+        break;
+    case W_AS:
+        if (w->nblocks > 0 && w->block[w->nblocks - 1].with)
+            declare_list(w, i, D_WITH, true);
+        break;
+    default: break;
+    }
+    return kind != W_NAME;
 }
 
 /* Members, named arguments and attributes are no names of a block. */
@@ -458,7 +501,6 @@ static void take_token(walk *w, uint32_t i)
 static bool walk_text(walk *w, size_t size)
 {
     names *n = w->n;
-    int uses = 0;
     size_t bytes = (n->nnames + 1) * sizeof *n->global;
     n->global = malloc(bytes);
     n->field = malloc(bytes);
@@ -469,7 +511,7 @@ static bool walk_text(walk *w, size_t size)
     memset(n->field, 0xff, bytes);
     declare_items(w);
     for (int32_t i = 0; i < n->ndecls; i++)
-        if (n->decls[i].kind == D_USE && uses++ < MOST_USES)
+        if (n->decls[i].kind == D_USE)
             name_use(w, &n->decls[i]);
     memcpy(w->meaning, n->global, bytes);
     for (uint32_t i = 0; i < n->tokens.n && !w->full; i++)
@@ -485,15 +527,16 @@ names *read_names(const char *text, size_t size)
 {
     names *n = calloc(1, sizeof *n);
     walk *w = calloc(1, sizeof *w);
-    bool ok = n && w && scan_tokens(text, size, &n->tokens) && number_names(text, n);
+    bool ok = n && w && scan_tokens(text, size, &n->tokens);
     if (ok) {
         w->text = text;
         w->n = n;
         w->at = n->tokens.at;
         w->item = w->waiting = -1;
-        ok = walk_text(w, size);
+        ok = number_names(w) && walk_text(w, size);
     }
     if (w) {
+        free(w->kinds);
         free(w->meaning);
         free(w->active);
         free(w);
@@ -513,6 +556,7 @@ void free_names(names *n)
     free(n->decls);
     free(n->global);
     free(n->field);
+    free(n->table);
     free(n);
 }
 

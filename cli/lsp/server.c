@@ -3,11 +3,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "lsp.h"
 
-enum { LATE = 1 /* s: so long at most a stream of messages puts off what is said of a text */ };
+enum {
+    LATE = 1,   /* s: so long at most a stream of messages puts off what is said of a text */
+    PAUSE = 300 /* ms without a change, after which a long text is analysed whole */
+};
 
 void fail_with(failure *f, int code, const char *format, ...)
 {
@@ -241,7 +243,7 @@ static void enqueue(server *s, const char *text, size_t size)
 }
 
 /* All that has come, or that comes first. False: no more will. */
-static bool take_input(server *s, bool wait)
+static bool take_input(server *s, int wait)
 {
     const char *text;
     size_t size;
@@ -252,33 +254,56 @@ static bool take_input(server *s, bool wait)
         case NOTHING_YET: return true;
         case INPUT_ENDED: return false;
         }
-        wait = false;
+        wait = 0;
     }
     return true;
 }
 
-static document *dirty_document(const server *s, bool late)
+/* The document to analyse now, or NULL; then *wait is for how many ms nothing has to be done, -1: for ever. */
+static document *due_document(const server *s, int *wait)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    double since = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec - (late ? LATE : 0);
+    double now = now_in_seconds();
+    *wait = -1;
+    for (document *d = s->documents; d; d = d->next) {
+        double left = d->quick ? d->changed + 1e-3 * PAUSE - now : 0;
+        if (d->dirty && left <= 0)
+            return d;
+        if (d->dirty && (*wait < 0 || left * 1e3 < *wait))
+            *wait = (int)(left * 1e3) + 1;
+    }
+    return NULL;
+}
+
+/* One that has waited too long for an end of the messages. */
+static document *late_document(const server *s)
+{
+    double then = now_in_seconds() - LATE;
     document *d = s->documents;
-    while (d && (!d->dirty || d->since > since))
+    while (d && (!d->dirty || d->quick || d->since > then))
         d = d->next;
     return d;
+}
+
+static void analyse(server *s, document *d)
+{
+    if (d->quick || !diagnose_quickly(s, d))
+        diagnose(s, d);
+    else
+        d->quick = true;
+    release_files(s);
 }
 
 static void serve(server *s)
 {
     bool open = true;
+    int wait;
     while (s->state != ENDED && !s->broken) {
-        document *d = dirty_document(s, s->nqueued > 0);
-        open = take_input(s, s->nqueued == 0 && !d) && open;
+        document *d = due_document(s, &wait);
+        open = take_input(s, s->nqueued > 0 || d ? 0 : wait) && open;
         if (s->nqueued > 0)
-            d = dirty_document(s, true);
+            d = late_document(s);
         if (d) {
-            diagnose(s, d);
-            release_files(s);
+            analyse(s, d);
         } else if (s->nqueued > 0) {
             json_t *message = s->queue[0];
             memmove(s->queue, s->queue + 1, (size_t)--s->nqueued * sizeof *s->queue);

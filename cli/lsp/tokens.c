@@ -101,6 +101,8 @@ static bool begins_item(const scanner *s, size_t begin, size_t end)
     static const char *const words[] = {"kernel", "fn",   "run",  "const",
                                         "record", "enum", "type", "use"};
     size_t n = end - begin, next = end + strspn(s->text + end, " \t");
+    if (n < 2 || n > 6)
+        return false;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strncmp(words[i], s->text + begin, n) == 0 && words[i][n] == 0 && next < s->size)
             return (next > end && is_letter(s->text[next])) ||
@@ -134,7 +136,8 @@ static void scan_word(scanner *s)
     bool item = (edge || s->open == NO_TOKEN) && begins_item(s, begin, s->at);
     if (item)
         s->open = NO_TOKEN;
-    else if (is_statement_word(s->text + begin, s->at - begin) && is_first(s, begin))
+    else if (s->open != NO_TOKEN && s->out->at[s->open].sign != '{' && is_first(s, begin) &&
+             is_statement_word(s->text + begin, s->at - begin))
         leave_brackets(s);
     token *t = put(s, T_NAME, begin);
     if (t)

@@ -104,13 +104,14 @@ static bool make_room(transport *t, size_t more)
     return true;
 }
 
-static bool is_waiting(void)
+/* Does something come within so many ms? */
+static bool comes_within(int wait)
 {
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
-    return poll(&input, 1, 0) > 0;
+    return poll(&input, 1, wait) > 0;
 }
 
-arrival receive(transport *t, bool wait, const char **text, size_t *size)
+arrival receive(transport *t, int wait, const char **text, size_t *size)
 {
     for (;;) {
         size_t need;
@@ -119,7 +120,7 @@ arrival receive(transport *t, bool wait, const char **text, size_t *size)
             return a;
         if (t->ended)
             return INPUT_ENDED;
-        if (!wait && !is_waiting())
+        if (wait >= 0 && !comes_within(wait))
             return NOTHING_YET;
         if (!make_room(t, need < READ_SIZE ? READ_SIZE : need)) {
             skip_damage(t);
