@@ -1,7 +1,10 @@
 /* kjit run, and kjit profile: a file's run block, with params from the command line. Its prints go to standard
  * output. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "cli.h"
 
@@ -61,6 +64,18 @@ static void end_capsule(kjit_context *ctx, const options *o)
                 o->capsule);
 }
 
+/* What plot and show draw for. */
+static void look_at_terminal(kjit_run_options *run)
+{
+    struct winsize size;
+    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+    if (!isatty(STDOUT_FILENO))
+        return;
+    run->colours = !(no && *no) && term && strcmp(term, "dumb") != 0;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+        run->columns = size.ws_col;
+}
+
 static int run_module(kjit_context *ctx, const options *o, kjit_module *mod)
 {
     kjit_run_options run = {
@@ -76,6 +91,7 @@ static int run_module(kjit_context *ctx, const options *o, kjit_module *mod)
         .user = o->output,
         .json = o->json,
     };
+    look_at_terminal(&run);
     trace *traced = o->trace ? begin_trace(ctx, o->trace) : NULL;
     if (o->trace && !traced)
         return EXIT_FAILED;

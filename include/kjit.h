@@ -1361,7 +1361,7 @@ typedef struct kjit_run_options {
     int digest; /* 1: at the end write a line for each array of the block's outermost scope: name,
                    type, shape, a 64-bit hash of the elements in C order (all NaNs are alike). Equal
                    results have equal lines, on any device. */
-    void (*write)(void *user, const char *text, size_t size); /* what print writes; NULL drops it */
+    void (*write)(void *user, const char *text, size_t size); /* what print, plot and show write; NULL drops it */
     void (*report)(void *user, const char *text, size_t size); /* what time writes */
     /* Asked between statements; non-zero ends with KJIT_INTERRUPTED. */
     int (*interrupted)(void *user);
@@ -1369,6 +1369,10 @@ typedef struct kjit_run_options {
     /* 1: a failure's kjit_last_error is JSON, as kjit_module_log_json's, an object a line: the failure, then
      * notes (of severity "note": who launched, who called). One of no place has no line. */
     int json;
+    /* What plot and show draw for: how many characters a line has (0: 72), and 1 where colours may be said by escape
+     * codes, as to a terminal. */
+    int columns;
+    int colours;
 } kjit_run_options;
 
 /* Runs the module's run block. Failures are located: kjit_last_error has "file:line:col: error:

@@ -45,6 +45,7 @@ runtime/device/cuda and that one
 runtime/core        handles, contexts, errors, threads, deferred release
 runtime/stream      order of work, events, traces
 runtime/array       memory, shapes, copies
+runtime/draw        curves and pictures as text and SVG
 runtime/io          files of arrays
 runtime/module      sources, variants, their cache
 runtime/launch      arguments -> work on its way
@@ -57,7 +58,7 @@ NAMES = [line.split()[0] for line in LAYERS.strip().splitlines()]
 TREES = ["compiler/parse", "compiler/tast", "compiler/analysis", "compiler/sema", "compiler/target/target.h",
          "compiler/lower"]
 BLIND = {
-    **{f"runtime/{name}": TREES for name in ("device", "core", "stream", "array", "io")},
+    **{f"runtime/{name}": TREES for name in ("device", "core", "stream", "array", "draw", "io")},
     **{f"runtime/{name}": [tree for tree in TREES if tree not in ("compiler/parse", "compiler/sema")]
        for name in ("module", "launch", "run")},
     "compiler/target": ["compiler/parse", "compiler/tast", "compiler/analysis", "compiler/sema"],

@@ -21,7 +21,7 @@ bool kj_builtin_reduces(kj_builtin id, int n); /* views to one value: a call wit
 
 /* ---- Of the run block's: "(a, b=1, c..., **d)" ---- */
 
-enum { KJ_RUN_MAX_PARAMS = 7 };
+enum { KJ_RUN_MAX_PARAMS = 8 };
 
 typedef struct kj_run_parameter {
     const char *name;

@@ -69,11 +69,12 @@ static kjit_status check(const kj_save_request *q, const char *kind, unsigned ch
                 n += kj_snprintf(lasts + n, sizeof lasts - (size_t)n, ", [h, w, %d]", c);
         return kj_fail(
             q->ctx, KJIT_TYPE,
-            "cannot save %s of shape %s as %s: a picture is [h, w]%s of u8, u16, floats or bool",
-            kj_dtype_name(q->ctx, a->dtype), shape, kind, lasts);
+            "cannot %s %s of shape %s%s%s: a picture is [h, w]%s of u8, u16, floats or bool",
+            kind ? "save" : "show", kj_dtype_name(q->ctx, a->dtype), shape, kind ? " as " : "",
+            kind ? kind : "", lasts);
     }
     if (a->size == 0 || a->shape[0] > INT32_MAX || a->shape[1] > INT32_MAX)
-        return kj_fail(q->ctx, KJIT_SHAPE, "cannot save shape %s as a picture", shape);
+        return kj_fail(q->ctx, KJIT_SHAPE, "shape %s is no picture's", shape);
     return kj_shades_apart(q->ctx, q->low, q->high);
 }
 

@@ -8,7 +8,7 @@
 kjit_status kj_picture_new(kjit_context *ctx, int depth, int64_t height, int64_t width,
                            int channels, kjit_array **out);
 
-/* The array of a save as a picture of a kind of file, `kind`, that can have so many channels: bit c of `channels` for c
+/* The array of a save as a picture of a kind of file, `kind` (NULL: it is shown), that can have so many channels: bit c of `channels` for c
  * of them. u8 or u16 in C order; *out is to be freed. */
 kjit_status kj_picture_of(const kj_save_request *q, const char *kind, unsigned channels,
                           kjit_array **out);

@@ -13,17 +13,6 @@ static bool text_option(kj_run *r, const kj_rcall *c, int i, const char **text, 
     return true;
 }
 
-/* All of it, or it is an error. */
-static bool may_print(kj_run *r, kj_span at, size_t size)
-{
-    kj_failure why;
-    if (kj_print_count(r->ctx, r->number, size) == size)
-        return true;
-    kjit_status status = kj_beyond(&why, "print_bytes", r->ctx->limits.most.print_bytes,
-                                   "the run block prints more");
-    return kj_run_fail(r, status, at, "%s", why.text);
-}
-
 bool kj_run_print(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     const char *sep = " ", *end = "\n";
@@ -39,14 +28,10 @@ bool kj_run_print(kj_run *r, kj_rcall *c, kj_rvalue *out)
         ok = kj_run_put_value(r, c->rest_exprs[i]->span, &t, c->rest[i], false);
     }
     kj_text_add(&t, end, end_len);
-    if (ok && t.failed)
-        ok = kj_run_no_memory(r, c->span);
-    if (ok && r->options->write)
-        ok = may_print(r, c->span, t.size);
-    if (ok && r->options->write && t.size > 0)
-        r->options->write(r->options->user, t.data, t.size);
+    if (ok)
+        return kj_run_write(r, c->span, &t);
     kj_text_free(&t);
-    return ok;
+    return false;
 }
 
 bool kj_run_make_str(kj_run *r, kj_rcall *c, kj_rvalue *out)

@@ -182,6 +182,7 @@ kj_run_builtin kj_run_random_uniform, kj_run_random_normal, kj_run_random_randin
 kj_run_builtin kj_run_view, kj_run_load_file, kj_run_save_file, kj_run_sample_rate,
     kj_run_to_device, kj_run_array_in, kj_run_copy, kj_run_swap, kj_run_direction,
     kj_run_copy_to_host, kj_run_copy_to_device;
+bool kj_run_may_use_files(kj_run *r, kj_span at); /* those that the block names */
 /* shape.c */
 kj_run_builtin kj_run_reshape, kj_run_ravel, kj_run_split, kj_run_is_contiguous;
 /* smart.c */
@@ -208,6 +209,8 @@ kj_run_builtin kj_run_assert, kj_run_assert_close;
 /* basic.c */
 kj_run_builtin kj_run_print, kj_run_make_range, kj_run_len, kj_run_enumerate, kj_run_zip,
     kj_run_make_str, kj_run_make_format, kj_run_m_append;
+/* draw.c */
+kj_run_builtin kj_run_plot, kj_run_show;
 /* convert.c */
 kj_run_builtin kj_run_make_int, kj_run_make_float;
 

@@ -31,10 +31,10 @@ bool kj_run_view(kj_run *r, kj_rcall *c, kj_rvalue *out)
 }
 
 /* Those of kjit_run_options are the program's own. */
-static bool may_use_files(kj_run *r, const kj_rcall *c)
+bool kj_run_may_use_files(kj_run *r, kj_span at)
 {
     return !r->ctx->limits.untrusted ||
-           kj_run_fail(r, KJIT_LIMIT, c->span,
+           kj_run_fail(r, KJIT_LIMIT, at,
                        "run blocks of an untrusted context use no files but those they are given: "
                        "by name=@file, and --save");
 }
@@ -85,7 +85,8 @@ bool kj_run_load_file(kj_run *r, kj_rcall *c, kj_rvalue *out)
     kjit_array *a = NULL;
     kjit_load_options how = {.as_dtype = 0};
     int64_t shape[KJIT_MAX_NDIM];
-    if (!may_use_files(r, c) || !kj_run_arg_text(r, c, 0, &path) || !take_how(r, c, &how, shape))
+    if (!kj_run_may_use_files(r, c->span) || !kj_run_arg_text(r, c, 0, &path) ||
+        !take_how(r, c, &how, shape))
         return false;
     kjit_status status = kjit_array_load_with(r->ctx, path, &how, &a);
     return status == KJIT_OK ? kj_run_array(r, c->span, a, out)
@@ -96,7 +97,7 @@ bool kj_run_sample_rate(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     const char *path;
     int64_t rate;
-    if (!may_use_files(r, c) || !kj_run_arg_text(r, c, 0, &path) ||
+    if (!kj_run_may_use_files(r, c->span) || !kj_run_arg_text(r, c, 0, &path) ||
         !kj_run_check(r, kjit_sample_rate(r->ctx, path, &rate), c->span))
         return false;
     *out = kj_run_int(rate);
@@ -136,7 +137,7 @@ bool kj_run_save_file(kj_run *r, kj_rcall *c, kj_rvalue *out)
     const char *path;
     kjit_save_options how = {.low = 0, .high = 1};
     *out = kj_run_none();
-    if (!may_use_files(r, c) || !kj_run_arg_text(r, c, 0, &path) ||
+    if (!kj_run_may_use_files(r, c->span) || !kj_run_arg_text(r, c, 0, &path) ||
         (c->given[SAVE_LOW] && !kj_run_arg_float(r, c, SAVE_LOW, &how.low)) ||
         (c->given[SAVE_HIGH] && !kj_run_arg_float(r, c, SAVE_HIGH, &how.high)) ||
         !take_rate(r, c, &how.sample_rate))

@@ -51,6 +51,11 @@ bool kj_sema_run_call(kj_sema *s,
                       const kj_expr *e); /* is it a launch, and nothing wrong with it? */
 void kj_sema_run_member(kj_sema *s, const kj_expr *e);
 
+/* ---- run_draw.c ---- */
+
+/* A call of plot or show, whose row that is. */
+void kj_sema_run_draw(kj_sema *s, const kj_expr *call, int row);
+
 /* ---- run_function.c ---- */
 
 /* A call of a function of the file; its arguments have been looked at. */

@@ -365,6 +365,7 @@ static void hint_member(kj_sema *s, kj_message *m, const char *name)
         {"to_device", "write to_device(a)"},
         {"copy_to_host", "arrays come back where they are read"},
         {"assert_allclose", "write assert_close(a, b)"},
+        {"show", "plot draws at once; show(a) draws a picture"},
         {"dot", "write a @ b"},
         {"event_elapsed_time", "write elapsed(from, to)"},
         {"synchronize", "write synchronize()"},
@@ -567,6 +568,8 @@ static void check_call(kj_sema *s, const kj_expr *e)
             check_number_builtin(s, e, sym->builtin);
         if (sym->index == KJ_RUN_SWAP)
             check_swap(s, e);
+        if (sym->index == KJ_RUN_PLOT || sym->index == KJ_RUN_SHOW)
+            kj_sema_run_draw(s, e, sym->index);
         return;
     }
     kj_sema_run_list(s, e->u.call.args);

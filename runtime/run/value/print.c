@@ -119,3 +119,25 @@ kj_rshort kj_run_short(kj_rvalue v)
         kj_snprintf(out.text, sizeof out.text, "%s", kj_run_kind_name(v));
     return out;
 }
+
+/* All of it, or it is an error. */
+static bool may_print(kj_run *r, kj_span at, size_t size)
+{
+    kj_failure why;
+    if (kj_print_count(r->ctx, r->number, size) == size)
+        return true;
+    kjit_status status = kj_beyond(&why, "print_bytes", r->ctx->limits.most.print_bytes,
+                                   "the run block prints more");
+    return kj_run_fail(r, status, at, "%s", why.text);
+}
+
+bool kj_run_write(kj_run *r, kj_span at, kj_text *t)
+{
+    bool ok = !t->failed || kj_run_no_memory(r, at);
+    if (ok && r->options->write)
+        ok = may_print(r, at, t->size);
+    if (ok && r->options->write && t->size > 0)
+        r->options->write(r->options->user, t->data, t->size);
+    kj_text_free(t);
+    return ok;
+}

@@ -394,6 +394,8 @@ bool kj_run_no_records(kj_run *r, kj_span at, kj_rvalue v);
 
 /* As Python prints it; `quoted`: strings as they stand inside a tuple or list. */
 bool kj_run_put_value(kj_run *r, kj_span at, kj_text *t, kj_rvalue v, bool quoted);
+/* What print and the like write, and the end of the text; false where it found no memory, or is too much. */
+bool kj_run_write(kj_run *r, kj_span at, kj_text *t);
 /* format.c: by a format as of an f-string; NULL or "": as print writes it. */
 bool kj_run_format(kj_run *r, kj_span at, const char *spec, kj_rvalue v, kj_text *t);
 /* The text of a number in a fixed buffer, for messages. */
