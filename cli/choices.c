@@ -9,7 +9,11 @@
 bool has_choices(const char *argument)
 {
     const char *value = strchr(argument, '=');
-    return value && value[1] != '@' && (strchr(value, ',') || strstr(value, ".."));
+    char *end = NULL;
+    if (!value || value[1] == '@')
+        return false;
+    strtod(value + 1, &end); /* "../x" is a text, not a range */
+    return strchr(value, ',') || (end > value + 1 && strstr(end - 1, ".."));
 }
 
 void free_choices(choices *c)

@@ -1,6 +1,9 @@
 /* kjit bench: a file's run block again and again, until what it and each of its kernels take is known; and how that
  * compares with another file's, or with what was measured before. */
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "samples.h"
@@ -125,42 +128,75 @@ static void show_ratio(const char *what, estimate e, const char *than)
         printf("no difference that is sure: %s\n", what);
 }
 
-/* Kernels that only one of both has cannot be compared; what takes less than a tenth of a microsecond isn't. */
-static void show_ratios(const samples *now, const samples *before, bool pairs, const char *than)
+/* Kernels that only one of both has cannot be compared; what takes microseconds isn't: where its code lies and what came
+ * before it counts for more than what it does. */
+static bool show_ratios(const samples *now, const samples *before, bool pairs, const char *than)
 {
-    const double least = 1e-4;
-    printf("%8s %17s\n", "ratio", "99 % of ratios");
+    const double least = 5e-3; /* ms */
+    size_t shown = 0;
     for (size_t i = 0; i < now->n; i++) {
         const series *b = &now->of[i], *a = find_series(before, b->what);
         if (!a || a->n == 0 || median_of(b->ms, b->n, CONFIDENCE_95).middle < least)
             continue;
+        if (shown++ == 0)
+            printf("%8s %17s\n", "ratio", "99 % of ratios");
         show_ratio(b->what,
                    pairs ? ratio_of_pairs(a->ms, b->ms, a->n < b->n ? a->n : b->n, CONFIDENCE_99)
                          : ratio_of(a->ms, a->n, b->ms, b->n, CONFIDENCE_99),
                    than);
     }
+    if (shown == 0)
+        complain("%s has no times of what runs here, or of nothing that takes 5 microseconds",
+                 than);
+    return shown > 0;
+}
+
+/* Before minutes are spent: can the times be written? A file of something else stays. */
+static bool can_save(const char *path)
+{
+    char begin[8] = "";
+    const char *slash = strrchr(path, '/');
+    FILE *there = fopen(path, "rb");
+    char *folder = strndup(path, slash ? (size_t)(slash - path) + 1 : 0);
+    size_t n = there ? fread(begin, 1, sizeof begin - 1, there) : 0;
+    bool ours = n == 0 || strncmp(begin, "ms,what", n) == 0;
+    bool may = access(there ? path : folder && *folder ? folder : ".", W_OK) == 0;
+    if (!may)
+        complain("'%s' cannot be written: %s", path, strerror(errno));
+    else if (!ours)
+        complain("'%s' is there, and was not written by kjit bench", path);
+    free(folder);
+    if (there)
+        fclose(there);
+    return may && ours;
+}
+
+static int show_all(kjit_context *ctx, const options *o, subject *s, int n, const samples *before)
+{
+    bool compared = true;
+    for (int i = 0; i < n; i++)
+        show_times(ctx, &s[i]);
+    if (n > 1)
+        compared = show_ratios(&s[0].times, &s[1].times, true, s[1].path);
+    if (o->compare)
+        compared &= show_ratios(&s[0].times, before, false, o->compare);
+    if (o->out && !save_samples(o->out, &s[0].times)) {
+        complain("'%s' cannot be written: %s", o->out, strerror(errno));
+        return EXIT_FAILED;
+    }
+    return compared ? EXIT_OK : EXIT_FAILED;
 }
 
 static int bench_all(kjit_context *ctx, const options *o, subject *s, int n)
 {
     samples before = {0};
-    if (o->compare && !load_samples(o->compare, &before))
+    if ((o->out && !can_save(o->out)) || (o->compare && !load_samples(o->compare, &before)))
         return EXIT_FAILED;
     int code = measure(ctx, o, s, n);
-    if (code == EXIT_OK) {
-        for (int i = 0; i < n; i++)
-            show_times(ctx, &s[i]);
-        if (n > 1)
-            show_ratios(&s[0].times, &s[1].times, true, s[1].path);
-        if (o->compare)
-            show_ratios(&s[0].times, &before, false, o->compare);
-    }
-    if (code == EXIT_OK && o->out && !save_samples(o->out, &s[0].times)) {
-        complain("'%s' cannot be written", o->out);
-        code = EXIT_FAILED;
-    }
+    bool some = code == EXIT_OK || (code == EXIT_INTERRUPTED && s[n - 1].times.runs > 1);
+    int shown = some ? show_all(ctx, o, s, n, &before) : EXIT_OK;
     free_samples(&before);
-    return code;
+    return code == EXIT_OK ? shown : code;
 }
 
 static int bench_module(kjit_context *ctx, const options *o, kjit_module *mod)

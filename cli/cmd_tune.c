@@ -1,6 +1,6 @@
 /* kjit tune: which values of a run block's params make its kernels fastest. All combinations are tried where they are few,
- * else one param after the other, until none gets better; what is slow is given up early, and the fastest few are measured
- * in turn. */
+ * else one param after the other, until none gets better. Each runs once; those that may be the best then run in turn, the
+ * fewer the more often, so that what disturbs the machine for a while meets all of them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,16 +12,19 @@ enum {
     MOST_TUNED = 8,
     FEW_TRIALS = 32, /* so many are all tried */
     MOST_TRIALS = 1 << 16,
-    FIRST_RUNS = 3, /* of a trial that may be the best */
-    FINALISTS = 4,
-    FINAL_RUNS = 15,
     SHOWN = 12,
 };
 
 static const double seconds_given = 60;
-static const double hopeless = 3;    /* times the best: one run is enough, whatever disturbed it */
-static const double too_slow = 1.5;  /* times the best: two are */
-static const double close_by = 1.25; /* times the best: measured once more */
+
+/* Who runs again, and how often: of all that take at most so many times what the best takes. */
+static const struct {
+    double times;
+    size_t most;
+    int runs;
+} rounds[] = {{20, FEW_TRIALS, 2}, {3, 16, 2}, {1.5, 8, 3}, {1.25, 4, 10}};
+
+static const double as_fast = 1.02; /* times the best: nobody can tell the two apart */
 
 /* A value of each tuned param. */
 typedef struct trial {
@@ -38,7 +41,7 @@ typedef struct tuning {
     int n;
     trial *trials;
     size_t ntrials, room, runs;
-    double best_ms, until_ms;
+    double until_ms;
     const char **params; /* of a run: what is fixed, then what is tuned */
     int nfixed;
     kjit_status status; /* of the last failure */
@@ -95,13 +98,7 @@ static void try(tuning *t, trial *x)
     if (!run_trial(t, x))
         return;
     clear_samples(&x->times);
-    for (int i = 0; i < FIRST_RUNS && run_trial(t, x); i++) {
-        double least = least_of(t, x);
-        if (t->best_ms < 0 || least < t->best_ms)
-            t->best_ms = least;
-        if (least > (i == 0 ? hopeless : too_slow) * t->best_ms || is_over(t))
-            return;
-    }
+    run_trial(t, x);
 }
 
 /* The trial of these values, tried if it was not; NULL without memory. */
@@ -121,10 +118,14 @@ static trial *trial_of(tuning *t, const int *at)
     return x;
 }
 
+static bool can_be(const trial *x)
+{
+    return !x->failure && x->times.runs > 0;
+}
+
 static bool is_better(const tuning *t, const trial *x, double than)
 {
-    double ms = x->failure || x->times.runs == 0 ? -1 : least_of(t, x);
-    return ms >= 0 && (than < 0 || ms < than);
+    return can_be(x) && (than < 0 || least_of(t, x) < than);
 }
 
 static bool try_all(tuning *t, size_t all)
@@ -183,9 +184,8 @@ static const tuning *sorted; /* qsort gives no context */
 static int by_cost(const void *a, const void *b)
 {
     const trial *x = a, *y = b;
-    bool no = x->failure || x->times.runs == 0, neither = y->failure || y->times.runs == 0;
-    if (no || neither)
-        return no - neither;
+    if (!can_be(x) || !can_be(y))
+        return can_be(y) - can_be(x);
     double p = least_of(sorted, x), q = least_of(sorted, y);
     return p < q ? -1 : p > q;
 }
@@ -196,16 +196,20 @@ static void sort_trials(tuning *t)
     qsort(t->trials, t->ntrials, sizeof *t->trials, by_cost);
 }
 
-/* The fastest few in turn: what disturbs the machine meets all of them. */
-static void measure_finalists(tuning *t)
+static void run_again(tuning *t)
 {
-    size_t n = 0;
-    sort_trials(t);
-    while (n < FINALISTS && n < t->ntrials && is_better(t, &t->trials[n], close_by * t->best_ms))
-        n++;
-    for (int i = 0; n > 1 && i < FINAL_RUNS && !is_over(t); i++)
-        for (size_t k = 0; k < n && !is_over(t); k++)
-            run_trial(t, &t->trials[k]);
+    for (size_t r = 0; r < sizeof rounds / sizeof *rounds; r++) {
+        size_t n = 0;
+        sort_trials(t);
+        double best =
+            t->ntrials > 0 && t->trials[0].times.runs > 0 ? least_of(t, &t->trials[0]) : 0;
+        while (n < rounds[r].most && n < t->ntrials && can_be(&t->trials[n]) &&
+               least_of(t, &t->trials[n]) <= rounds[r].times * best)
+            n++;
+        for (int i = 0; n > 1 && i < rounds[r].runs; i++)
+            for (size_t k = 0; k < n && !is_over(t); k++)
+                run_trial(t, &t->trials[k]);
+    }
     sort_trials(t);
 }
 
@@ -232,17 +236,62 @@ static void put_trial(const tuning *t, const trial *x)
     putchar('\n');
 }
 
+/* For a shell, in quotes where it would take it for something else. */
+static void put_word(const char *word)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./=,:@%+-";
+    bool quoted = !*word || word[strspn(word, plain)];
+    putchar(' ');
+    if (quoted)
+        putchar('\'');
+    for (; *word; word++)
+        if (*word == '\'')
+            fputs("'\\''", stdout);
+        else
+            putchar(*word);
+    if (quoted)
+        putchar('\'');
+}
+
+static void put_fastest(const tuning *t)
+{
+    const trial *best = &t->trials[0];
+    size_t n = 1;
+    while (n < t->ntrials && can_be(&t->trials[n]) &&
+           least_of(t, &t->trials[n]) <= as_fast * least_of(t, best))
+        n++;
+    printf(n > 1 ? "the first %zu are as fast as each other: kjit run" : "the fastest: kjit run",
+           n);
+    if (t->o->text)
+        printf(" -e ...");
+    else
+        put_word(t->o->arguments[0]);
+    for (int i = 0; i < t->nfixed + t->n; i++)
+        put_word(i < t->nfixed ? t->params[i]
+                               : t->of[i - t->nfixed].params[best->at[i - t->nfixed]]);
+    putchar('\n');
+}
+
 static int show(tuning *t, size_t all)
 {
     kjit_device_info device;
     const trial *best = t->ntrials ? &t->trials[0] : NULL;
-    if (!best || best->failure || best->times.runs == 0) {
+    if (!best || !can_be(best)) {
         if (best && best->failure)
             show_run_failure(t->o, best->failure);
         return was_interrupted() ? EXIT_INTERRUPTED : run_code(t->mod, t->status);
     }
     if (t->o->kernel && !find_series(&best->times, t->o->kernel)) {
-        complain("no kernel '%s' was launched", t->o->kernel);
+        const char *names[MOST_TUNED];
+        size_t n = 0;
+        while (n < MOST_TUNED && n < best->times.n) {
+            names[n] = best->times.of[n].what;
+            n++;
+        }
+        const char *near = nearest(t->o->kernel, names, n);
+        complain("no kernel '%s' was launched%s%s%s", t->o->kernel, near ? ": did you mean '" : "",
+                 near ? near : "", near ? "'?" : "");
         return EXIT_USAGE;
     }
     if (kjit_context_device(t->ctx, &device) != KJIT_OK)
@@ -255,13 +304,11 @@ static int show(tuning *t, size_t all)
     if (t->ntrials > SHOWN)
         printf("%12s %6s   %zu slower ones\n", "", "", t->ntrials - SHOWN);
     if (is_over(t))
-        printf("time ended before all was tried\n");
-    printf("the fastest: kjit run %s", t->o->arguments[0]);
-    for (int i = 0; i < t->nfixed; i++)
-        printf(" %s", t->params[i]);
-    put_values(t, best);
-    putchar('\n');
-    return was_interrupted() ? EXIT_INTERRUPTED : EXIT_OK;
+        printf("%s before all was tried\n", was_interrupted() ? "interrupted" : "time ended");
+    put_fastest(t);
+    return was_interrupted()           ? EXIT_INTERRUPTED
+           : t->status == KJIT_TIMEOUT ? EXIT_TIMEOUT
+                                       : EXIT_OK;
 }
 
 static int tune(tuning *t)
@@ -275,15 +322,23 @@ static int tune(tuning *t)
     }
     double seconds = t->o->seconds > 0 ? t->o->seconds : seconds_given;
     t->until_ms = now_ms() + seconds * 1e3;
-    t->best_ms = -1;
     catch_interrupts(t->ctx);
     bool ok = all <= FEW_TRIALS ? try_all(t, (size_t)all) : try_params(t);
     if (!ok) {
         complain("out of memory");
         return EXIT_FAILED;
     }
-    measure_finalists(t);
+    run_again(t);
     return show(t, (size_t)all);
+}
+
+static bool is_tuned(const tuning *t, const char *argument)
+{
+    size_t n = strcspn(argument, "=") + 1;
+    for (int i = 0; i < t->n; i++)
+        if (strncmp(t->of[i].params[0], argument, n) == 0)
+            return true;
+    return false;
 }
 
 /* name=value is fixed, name=value,value is tuned. */
@@ -301,6 +356,11 @@ static int take_arguments(tuning *t)
         }
         if (!read_choices(o->arguments[i], &t->of[t->n]))
             return EXIT_USAGE;
+        if (is_tuned(t, o->arguments[i])) {
+            complain("'%.*s' is given twice", (int)strcspn(o->arguments[i], "="), o->arguments[i]);
+            free_choices(&t->of[t->n]);
+            return EXIT_USAGE;
+        }
         t->n++;
     }
     if (t->n > 0)

@@ -77,17 +77,19 @@ static const command commands[] = {
         .more =
             "The run block is run twice, which doesn't count, and then again until the medians "
             "are known\n"
-            "to 1 %, ten times or more; what it prints is not shown. A line for each kernel, "
-            "direction\n"
-            "of copies and the whole: the median of the milliseconds that a run's launches of it "
-            "take\n"
-            "together, and where the medians of as many other runs would be, 95 of 100.\n"
+            "to 1 % or the time is over, eight times at least and 1000 at most; what it prints is "
+            "not shown.\n"
+            "A line for each kernel, direction of copies and the whole: the median of the "
+            "milliseconds that\n"
+            "a run's launches of it take together, and where the medians of as many other runs "
+            "would be, 95\n"
+            "of 100.\n"
             "\n"
             "A ratio is called slower or faster where it is so with 99 % confidence, by 2 % or "
-            "more.\n"
-            "Of --compare that holds as long as the machine is the same as before; with --against "
-            "both\n"
-            "run in turn.\n"
+            "more. Of\n"
+            "--compare that holds as long as the machine is the same as before; with --against "
+            "both run in\n"
+            "turn. What takes less than 5 microseconds is not compared.\n"
             "\n"
             "  kjit bench new.knl n=1e6 --against=old.knl\n"
             "  kjit bench heat.knl -o before.csv; kjit bench heat.knl --compare=before.csv\n",
@@ -97,20 +99,22 @@ static const command commands[] = {
         .arguments = "FILE name=8,16,32 ...",
         .summary = "find the values of params that make a file's kernels fastest",
         .bit = IN_TUNE,
-        .min_files = 2,
+        .min_files = 1,
         .max_files = -1,
         .run = command_tune,
         .more =
             "A param is given several values, as a list or a range, and the run block is run with "
             "them:\n"
-            "  tile=8,16,32    block=64..1024:x2    n=100..1000:+100\n"
-            "What counts is what all kernels of a run take together, or --kernel; copies and the "
-            "host do\n"
-            "not. Of up to 32 combinations all are tried, of more one param after the other, from "
-            "the\n"
-            "middle, until none gets better. What is slow is given up after one run, and the "
-            "fastest are\n"
-            "measured in turn. Combinations that fail are shown, and are none.\n"
+            "  tile=8,16,32    block=64..1024:x2    n=100..1000:+100    lanes=1..8 (:+1)\n"
+            "What counts is the least that all kernels of a run take together, or --kernel; copies "
+            "and the\n"
+            "host do not. Of up to 32 combinations all are tried, of more one param after the "
+            "other, from\n"
+            "the middle, until none gets better. Each runs twice, the first time to be compiled; "
+            "those that\n"
+            "may be the fastest run again in turn. Combinations that fail are shown, and are none. "
+            "--seconds\n"
+            "is looked at between runs.\n"
             "\n"
             "  kjit tune samples/matmul.knl n=1000 tile=4,8,16,32\n",
     },

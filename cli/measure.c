@@ -44,7 +44,11 @@ kjit_status measure_run(kjit_context *ctx, kjit_module *mod, const measured_run 
         status = kjit_synchronize(ctx);
     double took = now_ms() - begin;
     kjit_set_trace(ctx, NULL, NULL);
+    if (status != KJIT_OK) {
+        drop_sample(times);
+        return status;
+    }
     add_sample(times, WHOLE_RUN, took);
     end_sample(times);
-    return status == KJIT_OK && times->failed ? KJIT_NO_MEMORY : status;
+    return times->failed ? KJIT_NO_MEMORY : KJIT_OK;
 }

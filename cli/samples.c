@@ -76,6 +76,12 @@ void end_sample(samples *s)
     s->runs++;
 }
 
+void drop_sample(samples *s)
+{
+    for (size_t i = 0; i < s->n; i++)
+        s->of[i].open = 0;
+}
+
 void clear_samples(samples *s)
 {
     for (size_t i = 0; i < s->n; i++)

@@ -33,6 +33,8 @@ typedef struct samples {
 void add_sample(samples *s, const char *what, double ms);
 /* The run has ended: all parts that were ever added have one more sample, 0 where nothing was added. */
 void end_sample(samples *s);
+/* It has failed: its parts are none. */
+void drop_sample(samples *s);
 /* Forgets the samples, but not what they are of. */
 void clear_samples(samples *s);
 void free_samples(samples *s);

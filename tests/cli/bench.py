@@ -64,6 +64,13 @@ with tempfile.TemporaryDirectory() as temporary:
     expect("was not written by kjit bench" in said, said)
     said = bench(fast, f"--compare={temporary}/none", status=1).stderr
     expect("cannot be read" in said, said)
+    program = pathlib.Path(f"{temporary}/program.knl")
+    program.write_text("run { print(1) }\n")
+    said = bench(program, "-o", program, status=1).stderr
+    expect("is there, and was not written by kjit bench" in said and program.read_text() == "run { print(1) }\n", said)
+    expect("cannot be written" in bench(fast, "-o", f"{temporary}/none/x", status=1).stderr, "a folder that is none")
+    pathlib.Path(f"{temporary}/other.csv").write_text("ms,what\n1,other\n")
+    expect("has no times of what runs here" in bench(fast, "--seconds=0.1", f"--compare={temporary}/other.csv", status=1).stderr, "nothing alike")
     bench(fast, "--seconds=0", status=2)
     bench(fast, "rounds=x", status=2)
 print(f"{wrong} wrong")
