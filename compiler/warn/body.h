@@ -78,6 +78,16 @@ void kj_warn_of_operation(kj_body *b, const kj_expr *e);
 void kj_warn_of_assignment(kj_body *b, const kj_stmt *st);
 void kj_warn_of_value(kj_body *b, const kj_expr *e); /* as a statement */
 
+/* What is certain of names and functions (pure.c). */
+bool kj_warn_is_zero(const kj_body *b,
+                     const kj_expr *e);    /* an integer, unless something asks for it */
+bool kj_warn_returns(const kj_stmt *body); /* a value, at its end */
+/* Of a builtin: does it give a value, and nothing else? */
+bool kj_warn_gives_only(const kj_body *b, const char *name);
+bool kj_warn_member_gives_only(const char *name); /* ".sum" of a value, "random.uniform" */
+/* A call of the file's function that gives a value, and nothing else. */
+bool kj_warn_only_returns(const kj_body *b, const kj_expr *call);
+
 /* Texts that are printed (text.c). */
 void kj_warn_of_print(kj_body *b, const kj_expr *call);
 

@@ -125,6 +125,32 @@ static bool is_negative(const kj_expr *e)
     return e->kind == KJ_E_UNARY && e->u.unary.op == KJ_OP_NEG && e->u.unary.arg->kind == KJ_E_INT;
 }
 
+/* -1 - i and -i - 1, where i is 0 or more; the most that such an index can be, or 0. */
+static int64_t most_below(const kj_body *b, const kj_expr *e)
+{
+    if (e->kind == KJ_E_UNARY && e->u.unary.op == KJ_OP_NEG) {
+        int64_t least = kj_least_of(b, e->u.unary.arg);
+        return least > 0 ? -least : 0;
+    }
+    if (e->kind != KJ_E_BINARY || e->u.binary.op != KJ_OP_SUB)
+        return 0;
+    const kj_expr *lhs = e->u.binary.lhs, *rhs = e->u.binary.rhs;
+    const bool from = lhs->kind == KJ_E_UNARY && lhs->u.unary.op == KJ_OP_NEG &&
+                      kj_least_of(b, lhs->u.unary.arg) >= 0 && kj_least_of(b, rhs) >= 0;
+    int64_t sum = from ? kj_least_of(b, lhs->u.unary.arg) + kj_least_of(b, rhs) : 0;
+    return -sum;
+}
+
+/* Python's from the end: of all threads and turns it is outside. */
+static void warn_of_end(kj_body *b, const kj_expr *e)
+{
+    if (most_below(b, e) >= 0)
+        return;
+    kj_message *m =
+        kj_warn(b->diag, e->span, KJ_RULE_INDEX_BELOW_ZERO, "this index is always below 0");
+    kj_hint(b->diag, m, "no index counts from the end: that of the last element is its extent - 1");
+}
+
 /* i - 1, -1 + i or i + -1, where i may be 0. */
 static void see_step_back(kj_body *b, const kj_expr *e)
 {
@@ -169,27 +195,60 @@ static indices indices_of(const kj_expr *e)
     return all;
 }
 
-/* Their names the other way round, where the indices have names. */
+/* A member of a builtin of the thread's place, as threadIdx.x; -1: it is none of `name`. */
+static int axis_of_member(const kj_body *b, const kj_expr *e, const char *name)
+{
+    bool is = e->kind == KJ_E_MEMBER && is_builtin(b, e->u.member.base, name);
+    return is && e->u.member.name[0] >= 'x' && e->u.member.name[0] <= 'z'
+               ? e->u.member.name[0] - 'x'
+               : -1;
+}
+
+/* blockIdx.x * blockDim.x + threadIdx.x, in any order. */
+static bool is_written_place(const kj_body *b, const kj_expr *e)
+{
+    if (e->kind != KJ_E_BINARY || e->u.binary.op != KJ_OP_ADD)
+        return false;
+    const kj_expr *product = e->u.binary.lhs, *thread = e->u.binary.rhs;
+    if (product->kind != KJ_E_BINARY) {
+        product = e->u.binary.rhs;
+        thread = e->u.binary.lhs;
+    }
+    int axis = axis_of_member(b, thread, "threadIdx");
+    if (axis < 0 || product->kind != KJ_E_BINARY || product->u.binary.op != KJ_OP_MUL)
+        return false;
+    const kj_expr *lhs = product->u.binary.lhs, *rhs = product->u.binary.rhs;
+    return (axis_of_member(b, lhs, "blockIdx") == axis &&
+            axis_of_member(b, rhs, "blockDim") == axis) ||
+           (axis_of_member(b, lhs, "blockDim") == axis &&
+            axis_of_member(b, rhs, "blockIdx") == axis);
+}
+
+/* A name of a place in the grid, which another order of names changes and nothing else. */
+static bool is_named_place(const kj_body *b, const kj_expr *e)
+{
+    const kj_named_value *v = e->kind == KJ_E_NAME ? kj_warn_find(b, e->u.name) : NULL;
+    return v && v->kind == KJ_B_LET && (!v->init || is_written_place(b, v->init));
+}
+
+/* Their names the other way round, where the indices are names of places and nothing else; NULL: they are not. */
 static const char *hint_of_axes(const kj_body *b, const indices *all)
 {
     const char *names = "", *order = "";
-    int n = 0, named = 0;
+    int n = 0;
     bool items = false;
     for (int k = 0; k < all->n; k++) {
         const kj_expr *i = all->at[k];
+        const bool item = grid_of_item(b, i) != NULL;
         if (!kj_axes_of(b, i))
             continue;
         n++;
-        named += i->kind == KJ_E_NAME;
-        items |= grid_of_item(b, i) != NULL;
-        const char *name = i->kind == KJ_E_NAME ? i->u.name : "";
+        items |= item;
+        if (n > 3 || !(item || is_named_place(b, i)))
+            return NULL;
+        const char *name = item ? &"i\0j\0k"[2 * (n - 1)] : i->u.name;
         names = kj_arena_printf(b->diag->arena, "%s%s%s", name, n > 1 ? ", " : "", names);
         order = kj_arena_printf(b->diag->arena, "%s%s%s", order, n > 1 ? all->between : "", name);
-    }
-    if (named < n || n > 3) {
-        names = n == 3 ? "k, j, i" : "j, i";
-        order = kj_arena_printf(b->diag->arena, "i%sj%s", all->between, n == 3 ? all->between : "");
-        order = n == 3 ? kj_arena_printf(b->diag->arena, "%sk", order) : order;
     }
     return kj_arena_printf(b->diag->arena, "let %s = grid(%d), and %s [%s]", names, n == 3 ? 3 : 2,
                            items ? "write" : "keep", order);
@@ -214,8 +273,10 @@ void kj_see_index(kj_body *b, const kj_expr *e)
         return;
     if (e->u.index.base->kind == KJ_E_INDEX)
         b->row = e->u.index.base;
-    for (const kj_expr *i = e->u.index.args; i; i = i->next)
+    for (const kj_expr *i = e->u.index.args; i; i = i->next) {
         see_step_back(b, i);
+        warn_of_end(b, i);
+    }
     if (row || all.n > KJ_MAX_NDIM || (v && v->own_array) || is_transposed(b, all.base))
         return;
     for (int k = 0; k < all.n; k++) {
@@ -294,5 +355,10 @@ void kj_warn_of_places(kj_body *b)
     kj_message *m =
         kj_warn(b->diag, b->slow->span, KJ_RULE_SLOW_AXIS,
                 "threads that are neighbours, by threadIdx.x, use elements a row apart");
-    kj_hint(b->diag, m, "the last index is the fast one: begin with %s", b->slow_hint);
+    if (b->slow_hint)
+        kj_hint(b->diag, m, "the last index is the fast one: begin with %s", b->slow_hint);
+    else
+        kj_hint(b->diag, m,
+                "the last index is the fast one: let the first of grid(2) or grid(3), which counts "
+                "threadIdx.x, count along it");
 }

@@ -72,11 +72,6 @@ void kj_warn_of_condition(kj_body *b, const kj_expr *test)
 
 /* ---- Operations ---- */
 
-static bool is_zero(const kj_expr *e)
-{
-    return e->kind == KJ_E_INT && e->u.integer == 0;
-}
-
 /* The builtin's name that is called, unless the body or the file has one of its own; or NULL. */
 static const char *called(const kj_body *b, const kj_expr *e)
 {
@@ -89,7 +84,7 @@ static const char *called(const kj_body *b, const kj_expr *e)
 
 void kj_warn_of_divisor(kj_body *b, kj_op op, const kj_expr *divisor, kj_span span)
 {
-    if ((op == KJ_OP_FLOORDIV || op == KJ_OP_MOD) && is_zero(divisor))
+    if ((op == KJ_OP_FLOORDIV || op == KJ_OP_MOD) && kj_warn_is_zero(b, divisor))
         kj_warn(b->diag, span, KJ_RULE_DIVISION_BY_ZERO, "this divides by 0");
 }
 
@@ -228,8 +223,11 @@ void kj_warn_of_operation(kj_body *b, const kj_expr *e)
     const char *name = called(b, e);
     if (name && strcmp(name, "print") == 0)
         kj_warn_of_print(b, e);
+    if (name && (strcmp(name, "divmod") == 0 || strcmp(name, "ceil_div") == 0) &&
+        kj_count(e->u.call.args) == 2)
+        kj_warn_of_divisor(b, KJ_OP_FLOORDIV, e->u.call.args->next, e->span);
     if (name && strcmp(name, "range") == 0 && kj_count(e->u.call.args) == 3 &&
-        is_zero(e->u.call.args->next->next))
+        kj_warn_is_zero(b, e->u.call.args->next->next))
         kj_warn(b->diag, e->span, KJ_RULE_STEP_ZERO, "a range of step 0 is empty");
 }
 
@@ -253,25 +251,6 @@ void kj_warn_of_assignment(kj_body *b, const kj_stmt *st)
 
 /* ---- Values that nobody takes ---- */
 
-static bool gives_a_value_only(const char *name)
-{
-    static const char *const groups[] = {"arithmetic", "bits",  "math",   "vector",
-                                         "complex",    "index", "random", "memory"};
-    for (int id = 0; id < KJ_NBUILTINS; id++) {
-        for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
-            if (strcmp(kj_builtins[id].name, name) == 0 &&
-                strcmp(kj_builtins[id].group, groups[i]) == 0)
-                return true;
-    }
-    return kj_type_named(name) != KJ_VOID;
-}
-
-static bool run_gives_a_value_only(const char *name)
-{
-    int id = kj_run_builtin_named(name);
-    return id >= 0 && !kj_run_builtins[id].acts;
-}
-
 static bool makes_a_record(const kj_body *b, const kj_expr *e)
 {
     const kj_expr *callee = e->kind == KJ_E_CALL ? e->u.call.callee : NULL;
@@ -290,14 +269,6 @@ static const char *called_member(const kj_body *b, const kj_expr *e)
     return kj_arena_printf(b->arena, "%s.%s", is_value ? "" : base->u.name, callee->u.member.name);
 }
 
-/* At its end, where all of the library's have it. */
-static bool returns_a_value(const kj_stmt *body)
-{
-    while (body && body->next)
-        body = body->next;
-    return body && body->kind == KJ_S_RETURN && body->u.expr;
-}
-
 /* sort.keys(a): no function of run blocks of the library that gives a value changes anything. */
 static bool is_of_library(const kj_body *b, const kj_expr *e)
 {
@@ -310,7 +281,7 @@ static bool is_of_library(const kj_body *b, const kj_expr *e)
         return false;
     const kj_item *fn =
         kj_item_called(use->used, callee->u.member.name, strlen(callee->u.member.name));
-    return fn && fn->kind == KJ_I_RUN_FN && returns_a_value(fn->body);
+    return fn && fn->kind == KJ_I_RUN_FN && kj_warn_returns(fn->body);
 }
 
 void kj_warn_of_value(kj_body *b, const kj_expr *e)
@@ -318,12 +289,11 @@ void kj_warn_of_value(kj_body *b, const kj_expr *e)
     const char *name = called(b, e), *member = called_member(b, e);
     bool only = makes_a_record(b, e);
     if (name)
-        only = kj_warn_in_run(b) && kj_run_builtin_named(name) >= 0 ? run_gives_a_value_only(name)
-                                                                    : gives_a_value_only(name);
-    else if (is_of_library(b, e))
+        only = kj_warn_gives_only(b, name);
+    else if (is_of_library(b, e) || kj_warn_only_returns(b, e))
         only = true;
     else if (member)
-        only = member[0] == '.' ? run_gives_a_value_only(member) : gives_a_value_only(member);
+        only = kj_warn_member_gives_only(member);
     if (!only)
         return;
     kj_message *m = kj_warn(b->diag, e->span, KJ_RULE_UNUSED_VALUE,
