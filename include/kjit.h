@@ -743,9 +743,9 @@ KJIT_API kjit_status kjit_to_host(kjit_array *device, kjit_stream *stream, kjit_
  * back the same; a `.gz` behind the ending is gzip.
  * .png, .pgm, .ppm, .pnm: pictures, u8 or u16: grey [h, w], with transparency (PNG) [h, w, 2], colour
  * [h, w, 3], with transparency (PNG) [h, w, 4]; palettes become colours. Saved are these, bool (0 is
- * black) and floats, of which `low` becomes black and `high` white. .pfm: f32 [h, w] or [h, w, 3].
- * .npz: several arrays with names, by libzip where that is installed, else KJIT_IO; a NULL name is arr_0,
- * arr_1 ... by its place; a load takes the name, or of an archive of one array none.
+ * black) and floats, of which `low` becomes black and `high` white. .pfm: f32 [h, w] or [h, w, 3]. .apng: such
+ * pictures, [n, h, w] or [n, h, w, 2 to 4], `fps` a second; a load has the first. .npz: several arrays with names, by
+ * libzip where that is installed, else KJIT_IO; a NULL name is arr_0, arr_1 ...; a load takes the name, or the only one.
  * .jpg, .jpeg: read only, u8 [h, w] or [h, w, 3], by libturbojpeg where that is installed, else KJIT_IO.
  * .wav: sound, [frames] or [frames, channels]: PCM of 8, 16, 24 and 32 bits and floats of 32 and 64. Without a dtype they
  * are f32, integers parts of their largest, from -1 to 1; as an integer type, which must hold them, they are the file's
@@ -785,6 +785,7 @@ KJIT_API kjit_status kjit_array_save(kjit_array *a, const char *path);
 typedef struct kjit_save_options {
     double low, high;    /* what becomes black and white in a picture of floats; both 0: 0 and 1 */
     int64_t sample_rate; /* frames a second of sound (.wav); 0: 44100 */
+    double fps;          /* pictures a second of an animation (.apng); 0: 25 */
 } kjit_save_options;
 typedef struct kjit_named_array {
     const char *name; /* of a table's column, in an archive; or NULL */
@@ -1361,7 +1362,7 @@ typedef struct kjit_run_options {
     int digest; /* 1: at the end write a line for each array of the block's outermost scope: name,
                    type, shape, a 64-bit hash of the elements in C order (all NaNs are alike). Equal
                    results have equal lines, on any device. */
-    void (*write)(void *user, const char *text, size_t size); /* what print, plot and show write; NULL drops it */
+    void (*write)(void *user, const char *text, size_t size); /* printed and drawn; NULL drops it */
     void (*report)(void *user, const char *text, size_t size); /* what time writes */
     /* Asked between statements; non-zero ends with KJIT_INTERRUPTED. */
     int (*interrupted)(void *user);

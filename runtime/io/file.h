@@ -51,6 +51,7 @@ typedef struct kj_save_request {
     int n;
     double low, high;    /* of floats that become pictures: what is black, and what white */
     int64_t sample_rate; /* of sound; 0: the usual one */
+    double fps;          /* of animations; 0: the usual one */
 } kj_save_request;
 
 bool kj_ends_with(const char *path, const char *end); /* whatever the case of its letters */
@@ -58,6 +59,8 @@ kjit_status kj_file_kind(kjit_context *ctx, const char *path); /* is it one arra
 bool kj_file_is_shaded(const char *path); /* floats in it are shades between low and high */
 kjit_status kj_shades_apart(kjit_context *ctx, double low, double high); /* can these be the two? */
 bool kj_file_is_sound(const char *path);
+bool kj_file_moves(const char *path);                          /* it is an animation */
+kjit_status kj_apng_rate_fits(kjit_context *ctx, double fps);  /* 0 is left out */
 kjit_status kj_wav_rate_fits(kjit_context *ctx, int64_t rate); /* 0 is left out */
 /* Of a file that is read as one of that format, or where that is NULL as its name says: */
 bool kj_file_is_untyped(const char *path, const char *format); /* numbers take the type wanted */
@@ -79,6 +82,7 @@ kjit_status kj_npz_usable(kjit_context *ctx,
                           const char *path); /* else KJIT_IO: there is no libzip */
 kjit_status kj_png_load(const kj_load_request *q, kjit_array **out);
 kjit_status kj_png_save(const kj_save_request *q);
+kjit_status kj_apng_save(const kj_save_request *q);
 kjit_status kj_pnm_load(const kj_load_request *q, kjit_array **out);
 kjit_status kj_pnm_save(const kj_save_request *q);
 kjit_status kj_pfm_load(const kj_load_request *q, kjit_array **out);

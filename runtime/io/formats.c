@@ -13,6 +13,7 @@ enum {
     PACKED = 16,  /* .gz may follow */
     RAW = 32,     /* it has nothing but elements: type and shape are to be said */
     SOUND = 64,   /* of so many samples a second */
+    MOVES = 128,  /* so many pictures a second */
 };
 
 typedef struct format {
@@ -30,6 +31,7 @@ static const format formats[] = {
     {".tsv", NAMES | MANY | CONVERTS | PACKED, kj_table_load, kj_table_save},
     {".txt", NAMES | MANY | CONVERTS | PACKED, kj_table_load, kj_table_save},
     {".png", SCALES, kj_png_load, kj_png_save},
+    {".apng", SCALES | MOVES, kj_png_load, kj_apng_save}, /* read: the first picture */
     {".pgm", SCALES, kj_pnm_load, kj_pnm_save},
     {".ppm", SCALES, kj_pnm_load, kj_pnm_save},
     {".pnm", SCALES, kj_pnm_load, kj_pnm_save},
@@ -96,6 +98,11 @@ bool kj_file_is_shaded(const char *path)
 bool kj_file_is_sound(const char *path)
 {
     return can(path, NULL, SOUND);
+}
+
+bool kj_file_moves(const char *path)
+{
+    return can(path, NULL, MOVES);
 }
 
 bool kj_file_is_untyped(const char *path, const char *as)
@@ -281,7 +288,7 @@ kjit_status kj_file_kind(kjit_context *ctx, const char *path)
 }
 
 static kjit_status check(kjit_context *ctx, const char *path, const kjit_named_array *arrays, int n,
-                         int64_t sample_rate)
+                         const kjit_save_options *how)
 {
     if (!path)
         return kj_fail(ctx, KJIT_INVALID, "path is NULL");
@@ -293,27 +300,36 @@ static kjit_status check(kjit_context *ctx, const char *path, const kjit_named_a
     }
     if (status == KJIT_OK && n > 1 && !(format_of(path)->can & MANY))
         status = kj_fail(ctx, KJIT_INVALID, "'%s' can have one array, not %d", path, n);
-    if (status == KJIT_OK && sample_rate != 0 && !kj_file_is_sound(path))
+    if (status == KJIT_OK && how->sample_rate != 0 && !kj_file_is_sound(path))
         status =
             kj_fail(ctx, KJIT_INVALID, "sample_rate is of sound (.wav), and '%s' is none", path);
-    return status == KJIT_OK ? kj_wav_rate_fits(ctx, sample_rate) : status;
+    if (status == KJIT_OK && how->fps != 0 && !kj_file_moves(path))
+        status = kj_fail(ctx, KJIT_INVALID, "fps is of animations (.apng), and '%s' is none", path);
+    if (status == KJIT_OK)
+        status = kj_apng_rate_fits(ctx, how->fps);
+    return status == KJIT_OK ? kj_wav_rate_fits(ctx, how->sample_rate) : status;
 }
 
 static kjit_status save(kjit_context *ctx, const char *path, const kjit_named_array *arrays, int n,
                         const kjit_save_options *options)
 {
-    int64_t sample_rate = options ? options->sample_rate : 0;
-    kjit_status status = check(ctx, path, arrays, n, sample_rate);
+    static const kjit_save_options none;
+    const kjit_save_options *how = options ? options : &none;
+    kjit_status status = check(ctx, path, arrays, n, how);
     if (status != KJIT_OK)
         return status;
     kjit_named_array *here = calloc((size_t)n + 1, sizeof *here);
     if (!here)
         return kj_no_memory(ctx);
-    kj_save_request q = {
-        .ctx = ctx, .path = path, .arrays = here, .high = 1, .sample_rate = sample_rate};
-    if (options && (options->low != 0 || options->high != 0)) {
-        q.low = options->low;
-        q.high = options->high;
+    kj_save_request q = {.ctx = ctx,
+                         .path = path,
+                         .arrays = here,
+                         .high = 1,
+                         .sample_rate = how->sample_rate,
+                         .fps = how->fps};
+    if (how->low != 0 || how->high != 0) {
+        q.low = how->low;
+        q.high = how->high;
     }
     for (; q.n < n && status == KJIT_OK; q.n += status == KJIT_OK) {
         here[q.n].name = arrays[q.n].name;

@@ -13,6 +13,9 @@ kjit_status kj_picture_new(kjit_context *ctx, int depth, int64_t height, int64_t
 kjit_status kj_picture_of(const kj_save_request *q, const char *kind, unsigned channels,
                           kjit_array **out);
 
+/* The file of a picture, of pixels as kj_picture_of gives them, at the end of a text by malloc. */
+kjit_status kj_png_encode(const kjit_array *pixels, const char *path, kj_text *out);
+
 static inline int kj_picture_channels(const kjit_array *a)
 {
     return a->ndim == 2 ? 1 : (int)a->shape[2];

@@ -15,7 +15,8 @@
 typedef struct picture {
     kjit_context *ctx;
     const char *path;
-    kj_out_file *file;
+    kj_out_file *file;  /* what is written goes there, or */
+    kj_text *text;      /* to the end of this */
     kjit_status status; /* of a callback of ours that failed */
     char message[160];
 } picture;
@@ -155,7 +156,10 @@ kjit_status kj_png_load(const kj_load_request *q, kjit_array **out)
 static void on_write(png_structp png, png_bytep data, size_t size)
 {
     picture *p = png_get_io_ptr(png);
-    p->status = kj_file_write(p->ctx, p->file, data, size);
+    if (p->text)
+        kj_text_add(p->text, (const char *)data, size);
+    else
+        p->status = kj_file_write(p->ctx, p->file, data, size);
     if (p->status != KJIT_OK)
         png_error(png, "write");
 }
@@ -185,6 +189,26 @@ static bool write_rows(png_structp png, png_infop info, picture *p, const kjit_a
     return true;
 }
 
+static kjit_status encode(picture *p, const kjit_array *a)
+{
+    png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, p, on_error, on_warning);
+    png_infop info = png ? png_create_info_struct(png) : NULL;
+    kjit_status status = KJIT_OK;
+    if (!info)
+        status = kj_no_memory(p->ctx);
+    else if (!write_rows(png, info, p, a))
+        status = failed(p, "write");
+    png_destroy_write_struct(png ? &png : NULL, info ? &info : NULL);
+    return status;
+}
+
+kjit_status kj_png_encode(const kjit_array *pixels, const char *path, kj_text *out)
+{
+    picture p = {.ctx = pixels->ctx, .path = path, .text = out};
+    kjit_status status = encode(&p, pixels);
+    return status == KJIT_OK && out->failed ? kj_no_memory(p.ctx) : status;
+}
+
 static kjit_status write_picture(const kjit_array *a, const char *path)
 {
     kj_out_file file;
@@ -192,13 +216,7 @@ static kjit_status write_picture(const kjit_array *a, const char *path)
     kjit_status status = kj_file_begin(a->ctx, path, &file);
     if (status != KJIT_OK)
         return status;
-    png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &p, on_error, on_warning);
-    png_infop info = png ? png_create_info_struct(png) : NULL;
-    if (!info)
-        status = kj_no_memory(a->ctx);
-    else if (!write_rows(png, info, &p, a))
-        status = failed(&p, "write");
-    png_destroy_write_struct(png ? &png : NULL, info ? &info : NULL);
+    status = encode(&p, a);
     if (status == KJIT_OK)
         return kj_file_commit(a->ctx, &file);
     kj_file_abandon(&file);

@@ -64,11 +64,12 @@ static bool unknown_name(kj_run *r, const char *option, size_t len, bool params_
     return false;
 }
 
-/* Where an array goes: "file", of pictures "file,low=0,high=100", of sound "file,sample_rate=48000". */
+/* Where an array goes: "file", of pictures "file,low=0,high=100", of sound "file,sample_rate=48000", of
+ * animations "file,fps=10". */
 typedef struct target {
     char *path; /* to be freed */
     kjit_save_options how;
-    bool shades, rate; /* is one of low and high given; is a rate */
+    bool shades, rate, fps; /* is one of low and high given; is a rate, are pictures a second */
 } target;
 
 /* Takes ",name=number" from the end of a text. */
@@ -96,9 +97,11 @@ static bool take_target(kj_run *r, const char *text, target *out)
         bool shade = take_number(out->path, "low", &out->how.low) ||
                      take_number(out->path, "high", &out->how.high);
         bool rated = !shade && take_number(out->path, "sample_rate", &rate);
+        bool moves = !shade && !rated && take_number(out->path, "fps", &out->how.fps);
         out->shades |= shade;
         out->rate |= rated;
-        more = shade || rated;
+        out->fps |= moves;
+        more = shade || rated || moves;
     }
     bool counts = rate >= 1 && rate <= UINT32_MAX && rate == floor(rate);
     out->how.sample_rate = !out->rate ? 0 : counts ? (int64_t)rate : -1;
@@ -138,10 +141,16 @@ static bool check_how(kj_run *r, const char *text, const target *t)
     if (t->how.sample_rate < 0)
         return kj_run_fail(r, KJIT_INVALID, kj_run_nowhere,
                            "'%s': a sample_rate is a whole number, of at least 1", text);
+    if (t->fps && known && (!kj_file_moves(path) || !(t->how.fps > 0)))
+        return kj_run_fail(r, KJIT_INVALID, kj_run_nowhere,
+                           kj_file_moves(path)
+                               ? "'%s': there are more than 0 pictures a second in '%s'"
+                               : "'%s': fps is of animations (.apng), and '%s' is none",
+                           text, path);
     return known || !rest || !strchr(rest, '=') ||
            kj_run_fail(r, KJIT_INVALID, kj_run_nowhere,
-                       "'%s': behind the file's name stand low=NUMBER and high=NUMBER, or "
-                       "sample_rate=NUMBER, not '%s'",
+                       "'%s': behind the file's name stand low=NUMBER and high=NUMBER, "
+                       "sample_rate=NUMBER or fps=NUMBER, not '%s'",
                        text, rest + 1);
 }
 

@@ -105,7 +105,7 @@ bool kj_run_sample_rate(kj_run *r, kj_rcall *c, kj_rvalue *out)
 }
 
 /* Positions of save's parameters behind those that take the arrays. */
-enum { SAVE_LOW = 3, SAVE_HIGH, SAVE_RATE };
+enum { SAVE_LOW = 3, SAVE_HIGH, SAVE_RATE, SAVE_FPS };
 
 /* What save was given to write, by name or without. */
 static bool arrays_to_save(kj_run *r, const kj_rcall *c, kjit_named_array *arrays)
@@ -132,6 +132,15 @@ static bool take_rate(kj_run *r, const kj_rcall *c, int64_t *out)
                                     (long long)*out));
 }
 
+static bool take_fps(kj_run *r, const kj_rcall *c, double *out)
+{
+    if (!c->given[SAVE_FPS])
+        return true;
+    return kj_run_arg_float(r, c, SAVE_FPS, out) &&
+           (*out > 0 || kj_run_fail(r, KJIT_INVALID, c->spans[SAVE_FPS],
+                                    "there are more than 0 pictures a second, not %g", *out));
+}
+
 bool kj_run_save_file(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     const char *path;
@@ -140,7 +149,7 @@ bool kj_run_save_file(kj_run *r, kj_rcall *c, kj_rvalue *out)
     if (!kj_run_may_use_files(r, c->span) || !kj_run_arg_text(r, c, 0, &path) ||
         (c->given[SAVE_LOW] && !kj_run_arg_float(r, c, SAVE_LOW, &how.low)) ||
         (c->given[SAVE_HIGH] && !kj_run_arg_float(r, c, SAVE_HIGH, &how.high)) ||
-        !take_rate(r, c, &how.sample_rate))
+        !take_rate(r, c, &how.sample_rate) || !take_fps(r, c, &how.fps))
         return false;
     kjit_named_array *arrays = calloc((size_t)c->nrest + 1, sizeof *arrays);
     if (!arrays)

@@ -205,6 +205,9 @@ static void test_runs(void **state)
     kjit_module *mod = with(&limits, 0);
     run_fails("run { for i in range(1000) { print(\"number\", i) } }", KJIT_LIMIT,
               "test.knl:1:30: error: the context's limit of print_bytes, 100, is exceeded");
+    run_fails("run { plot([1, 2, 3]) }", KJIT_LIMIT,
+              "test.knl:1:7: error: the context's limit of print_bytes, 100, is exceeded");
+    run_fails("run { show(ones((20, 20))) }", KJIT_LIMIT, "print_bytes");
     run_fails("run { var l = [1]; while true { l.append(1) } }", KJIT_LIMIT, "value_bytes");
     run_fails("run { var s = \"x\"; while true { s = s + s } }", KJIT_LIMIT, "value_bytes");
     run_fails("run { var l = [1]; for i in range(60) { l = [l, l] }; print(l) }", KJIT_LIMIT,

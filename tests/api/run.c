@@ -87,6 +87,26 @@ static void params_and_output(void **state)
     kjit_module_free(mod);
 }
 
+static void drawings(void **state)
+{
+    (void)state;
+    kjit_module *mod = module("run { show(array([[true, false], [false, true]])) }");
+    record plain = {0}, narrow = {0}, coloured = {0};
+    kjit_run_options options = recording(&plain);
+    OK(kjit_run(mod, &options));
+    assert_string_equal(plain.text, "@@\n  @@\n");
+    options = recording(&narrow);
+    options.columns = 1;
+    OK(kjit_run(mod, &options));
+    assert_string_equal(narrow.text, "=\n");
+    options = recording(&coloured);
+    options.colours = 1;
+    OK(kjit_run(mod, &options));
+    assert_string_equal(coloured.text, "\x1b[38;2;255;255;255m\x1b[48;2;0;0;0m\u2580"
+                                       "\x1b[38;2;0;0;0m\x1b[48;2;255;255;255m\u2580\x1b[0m\n");
+    kjit_module_free(mod);
+}
+
 static void statuses(void **state)
 {
     (void)state;
@@ -308,6 +328,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(params_and_output),
+        cmocka_unit_test(drawings),
         cmocka_unit_test(statuses),
         cmocka_unit_test(failures_are_told_to_their_owner),
         cmocka_unit_test(runs_within_runs_are_refused),
