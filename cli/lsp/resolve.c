@@ -14,17 +14,29 @@ char *token_text(const document *d, const token *t)
     return strndup(d->text + t->begin, t->end - t->begin);
 }
 
+/* The bracket that token i closes, or what stands too far in front of it. */
+static uint32_t opening_of(const names *n, uint32_t i, char sign)
+{
+    uint32_t around = n->tokens.at[i].open;
+    for (int back = 0; i > 0 && back < MOST_BACK; back++, i--)
+        if (is_sign(n, i, sign) && n->tokens.at[i].open == around)
+            break;
+    return i;
+}
+
+/* name(...), name[blocks, threads](...), name.forall(n)(...) */
 uint32_t callee_of(const names *n, uint32_t open)
 {
     if (open == NO_TOKEN || open == 0 || !is_sign(n, open, '('))
         return NO_TOKEN;
-    uint32_t i = open - 1, back = 0;
-    if (is_sign(n, i, ']'))
-        while (i > 0 && back++ < MOST_BACK &&
-               !(is_sign(n, i, '[') && n->tokens.at[i].open == n->tokens.at[open].open))
-            i--;
-    if (is_sign(n, i, '[') && i > 0)
+    uint32_t i = open - 1;
+    bool launched = is_sign(n, i, ')');
+    if (launched || is_sign(n, i, ']'))
+        i = opening_of(n, i, launched ? '(' : '[');
+    if (i > 0 && is_sign(n, i, launched ? '(' : '['))
         i--;
+    if (launched && i >= 2 && n->tokens.at[i].kind == T_NAME && is_sign(n, i - 1, '.'))
+        i -= 2;
     return n->tokens.at[i].kind == T_NAME ? i : NO_TOKEN;
 }
 
