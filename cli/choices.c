@@ -74,20 +74,28 @@ static bool read_range(const char *text, range *out)
     return !*rest && grows && out->begin <= out->end && isfinite(out->end);
 }
 
-static bool add_range(const char *argument, int name, const range *r, choices *out)
+/* How many steps lead to its end, or as near as there are. */
+static double steps_of(const range *r)
 {
     const double slack = 1e-9; /* 0..1:+0.1 ends with 1 */
-    for (double v = r->begin; v <= r->end * (1 + slack);) {
+    return floor(
+        (r->times ? log(r->end / r->begin) / log(r->step) : (r->end - r->begin) / r->step) + slack);
+}
+
+static bool add_range(const char *argument, int name, const range *r, choices *out)
+{
+    double last = steps_of(r), v = r->begin;
+    if (last >= MOST_CHOICES) {
+        complain("'%s' has more than %d values", argument, MOST_CHOICES);
+        return false;
+    }
+    for (int i = 0; i <= (int)last; i++) {
         char *param;
-        if (out->n == MOST_CHOICES) {
-            complain("'%s' has more than %d values", argument, MOST_CHOICES);
-            return false;
-        }
         if (asprintf(&param, "%.*s%.15g", name, argument, v) < 0)
             param = NULL;
         if (!add(out, param))
             return false;
-        v = r->times ? v * r->step : r->begin + r->step * out->n;
+        v = r->times ? v * r->step : r->begin + r->step * (i + 1);
     }
     return true;
 }

@@ -108,9 +108,8 @@ static int by_value(const void *a, const void *b)
 }
 
 /* Of sorted values: so many from either end are outside. */
-static estimate between(const double *sorted, size_t n, double outside)
+static estimate between(const double *sorted, size_t n, size_t k)
 {
-    size_t k = outside > 0 ? (size_t)outside : 0;
     double middle = n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
     return (estimate){middle, sorted[k], sorted[n - 1 - k]};
 }
@@ -123,13 +122,35 @@ static double *copy_of(const double *values, size_t n)
     return copy;
 }
 
+/* How many standard deviations of the normal distribution both sides of it lie off. */
+static double deviations(double confidence)
+{
+    return confidence > 0.95 ? 2.576 : 1.960;
+}
+
+/* So many of n samples may be left out at either end: that the median is among them has a chance of at most 1 -
+ * confidence, each sample lying on either side with the same. */
+static size_t outside_of(size_t n, double confidence)
+{
+    double one = ldexp(1, -(int)(n < MOST_COMPARED ? n : MOST_COMPARED)), tail = 0;
+    if (n > MOST_COMPARED)
+        return (size_t)(((double)n - deviations(confidence) * sqrt((double)n)) / 2 - 1);
+    for (size_t k = 0; k <= n / 2; k++) {
+        tail += 2 * one;
+        if (tail > 1 - confidence)
+            return k;
+        one *= (double)(n - k) / (double)(k + 1);
+    }
+    return n / 2;
+}
+
 estimate median_of(const double *ms, size_t n, double confidence)
 {
     double *sorted = copy_of(ms, n);
     if (!sorted)
         return (estimate){0};
     qsort(sorted, n, sizeof *sorted, by_value);
-    estimate e = between(sorted, n, ((double)n - confidence * sqrt((double)n)) / 2);
+    estimate e = between(sorted, n, outside_of(n, confidence));
     free(sorted);
     return e;
 }
@@ -170,7 +191,8 @@ estimate ratio_of(const double *a, size_t na, const double *b, size_t nb, double
             ratios[i * nb + k] = log_ratio(a[i], b[k]);
     qsort(ratios, n, sizeof *ratios, by_value);
     double deviation = sqrt((double)n * (double)(na + nb + 1) / 12);
-    estimate e = between(ratios, n, (double)n / 2 - confidence * deviation);
+    double outside = (double)n / 2 - deviations(confidence) * deviation - 0.5;
+    estimate e = between(ratios, n, outside > 0 ? (size_t)outside : 0);
     free(ratios);
     return as_ratios(e);
 }

@@ -45,9 +45,9 @@ typedef struct estimate {
     double middle, low, high;
 } estimate;
 
-/* How many standard deviations of the normal distribution both sides of a confidence lie off. */
-#define CONFIDENCE_95 1.96
-#define CONFIDENCE_99 2.576
+/* These two are what can be asked for. */
+#define CONFIDENCE_95 0.95
+#define CONFIDENCE_99 0.99
 
 /* The median, by the order of the samples (the sign test's interval). Of none all is 0. */
 estimate median_of(const double *ms, size_t n, double confidence);

@@ -149,14 +149,15 @@ static bool throws_away(kj_run *r, const kj_expr *target)
 
 static bool assign(kj_run *r, const kj_expr *target, kj_span value_at, kj_span whole, kj_rvalue v)
 {
-    if (throws_away(r, target)) {
-        kj_run_drop(&v);
-        return true;
-    }
+
     const kj_item *item = kj_run_declared(r, target);
     if (item && kj_filled_of(r->program, item))
         return kj_lazy_finish(r, value_at, &v) &&
                fill_const(r, kj_filled_of(r->program, item), value_at, v);
+    if (throws_away(r, target)) {
+        kj_run_drop(&v);
+        return true;
+    }
     if (target->kind == KJ_E_NAME)
         return assign_name(r, target, value_at, v);
     kj_rvalue base;

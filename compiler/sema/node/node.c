@@ -400,5 +400,5 @@ bool kj_throws_away(kj_sema *s, const kj_expr *target)
     if (target->kind != KJ_E_NAME || strcmp(target->u.name, "_") != 0)
         return false;
     const kj_symbol *sym = kj_scope_find(s->scope, target->u.name);
-    return !sym || sym->role != KJ_ROLE_VAR;
+    return !sym || (sym->kind == KJ_SYM_VALUE && sym->role != KJ_ROLE_VAR);
 }

@@ -483,12 +483,12 @@ void kj_undeclared_target(kj_sema *s, const char *name, kj_span span)
 bool kj_undeclared_targets(kj_sema *s, const kj_expr *targets)
 {
     const char *names = "";
-    int n = 0, unwanted = 0;
-    for (const kj_expr *e = targets; e; e = e->next, n++)
-        unwanted += kj_throws_away(s, e);
-    if (unwanted == n)
+    const kj_expr *first = targets;
+    int n = 0;
+    while (first && kj_throws_away(s, first))
+        first = first->next;
+    if (!first)
         return false;
-    n = 0;
     for (const kj_expr *e = targets; e; e = e->next) {
         if (e->kind != KJ_E_NAME || !kj_is_free_name(kj_scope_find(s->scope, e->u.name)))
             return false;
@@ -498,10 +498,10 @@ bool kj_undeclared_targets(kj_sema *s, const kj_expr *targets)
             continue;
         names = kj_arena_printf(s->diag->arena, "%s%s%s", names, *names ? ", " : "", e->u.name);
     }
-    if (!was_told(s, targets->u.name, targets->span)) {
+    if (!was_told(s, first->u.name, first->span)) {
         kj_message *m =
-            kj_sema_error(s, targets->span, KJ_RULE_UNDECLARED, "'%s' is not %s", targets->u.name,
-                          kj_scope_find(s->scope, targets->u.name) ? "a variable" : "declared");
+            kj_sema_error(s, first->span, KJ_RULE_UNDECLARED, "'%s' is not %s", first->u.name,
+                          kj_scope_find(s->scope, first->u.name) ? "a variable" : "declared");
         if (kj_any_is_needed(s, targets)) {
             kj_hint(s->diag, m,
                     "variables are declared first, by names that nothing here has: let v, w = ...");
