@@ -26,7 +26,7 @@ static kjit_status find(void *user, const char *path, const char *from, kjit_sou
     return KJIT_OK;
 }
 
-static kjit_module *compile(server *s, document *d, const char *text, size_t size)
+kjit_module *compile_text(server *s, document *d, const char *text, size_t size)
 {
     finding f = {s, d};
     kjit_module *mod = NULL;
@@ -170,7 +170,7 @@ void publish(server *s, const document *d, json_t *diagnostics)
 
 json_t *messages_of_text(server *s, document *d, const char *text, size_t size)
 {
-    kjit_module *mod = compile(s, d, text, size);
+    kjit_module *mod = compile_text(s, d, text, size);
     json_t *messages = mod ? messages_of(s, d, kjit_module_log_json(mod)) : NULL;
     kjit_module_free(mod);
     return messages;

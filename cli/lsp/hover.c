@@ -66,7 +66,7 @@ static json_t *contents(const char *code, const char *text)
         json_sprintf("```knl\n%s\n```%s%s", code, text && *text ? "\n\n" : "", text ? text : ""));
 }
 
-static json_t *of_declaration(const target t)
+static json_t *of_declaration(server *s, const target t)
 {
     const decl *c = &t.doc->names->decls[t.decl];
     char *head = decl_head(t.doc, c), *comment = decl_comment(t.doc, c), *shown = NULL;
@@ -76,7 +76,15 @@ static json_t *of_declaration(const target t)
             0)
             shown = NULL;
     }
+    char *type = known_type(s, t.doc, c);
+    if (type && head) {
+        const token *name = &t.doc->names->tokens.at[c->at];
+        if (asprintf(&shown, "%s\n%.*s: %s", head, (int)(name->end - name->begin),
+                     t.doc->text + name->begin, type) < 0)
+            shown = NULL;
+    }
     json_t *out = head ? contents(shown ? shown : head, comment) : NULL;
+    free(type);
     free(head);
     free(comment);
     free(shown);
@@ -95,7 +103,7 @@ json_t *on_hover(server *s, const json_t *params, failure *f)
     target t = resolve(s, d, at);
     json_t *told = NULL;
     if (!text && t.doc && t.doc->names->decls[t.decl].kind != D_RUN)
-        told = of_declaration(t);
+        told = of_declaration(s, t);
     if (!text && !told)
         text = language_doc(d, at);
     if (!told && text)

@@ -232,6 +232,8 @@ void notify(server *s, const char *method, json_t *params);
 enum { LONG_TEXT = 400000 /* bytes: what is analysed within some 0.06 s */ };
 
 void diagnose(server *s, document *d);
+/* The module of a text in the document's place, to free; NULL: the context's last failure says why. */
+kjit_module *compile_text(server *s, document *d, const char *text, size_t size);
 /* What the compiler says of a text in the place of the document's, whose lines are as many: as document.told. NULL:
  * nothing, for a reason that is the context's last failure. */
 json_t *messages_of_text(server *s, document *d, const char *text, size_t size);
@@ -256,6 +258,11 @@ document *used_by(server *s, document *d, const decl *use, char **library);
 /* The name in front of the dot before a token, with what is in front of that: "sort.keys"; for free(), or NULL. */
 char *dotted_name(document *d, uint32_t at);
 char *token_text(const document *d, const token *t); /* for free() */
+
+/* ---- types.c ---- */
+
+/* The type of a variable of a kernel, where it is known; for free(), or NULL. */
+char *known_type(server *s, document *d, const decl *c);
 
 /* ---- Features: what a method's params give ---- */
 

@@ -23,6 +23,11 @@ fn at(l: Line, x: f32) -> f32 {
     return l.scale * x + l.shift
 }
 
+kernel halves(a: f64[]) {
+    let i = i32(grid(1))
+    a[i] *= 0.5
+}
+
 kernel rows(a: f32[], by: f32) {
     let i = grid(1)
     if i < a.size {
@@ -127,6 +132,9 @@ assert "for k in range(3)" in hover("{|k}")
 assert "let f = 2.0" in hover("by=|f"), hover("by=|f")
 assert "by: f32" in hover("|by=f")
 assert "Line.scale: f32" in hover("l.|scale", blur)
+assert "let i = grid(1)\ni: i64\n" in hover("if |i < a.size", blur), hover("if |i < a.size", blur)
+assert "i: i64" not in hover("if |i < a.size") # what blur.at has is not known here
+assert "i: i32" in hover("a[|i] *=", blur)
 assert hover("|1, 32") is None
 print("hovered")
 
@@ -148,7 +156,7 @@ print("defined")
 references = client.ask_at("references", blur, "|RADIUS", context={"includeDeclaration": True})
 assert sorted(one["uri"] for one in references) == sorted([blur, main]), references
 symbols = client.request("textDocument/documentSymbol", {"textDocument": {"uri": blur}})
-assert [(s["name"], s["kind"]) for s in symbols] == [("RADIUS", 14), ("Side", 10), ("Line", 23), ("at", 12), ("rows", 12)]
+assert [(s["name"], s["kind"]) for s in symbols] == [("RADIUS", 14), ("Side", 10), ("Line", 23), ("at", 12), ("halves", 12), ("rows", 12)]
 assert [s["name"] for s in symbols[1]["children"]] == ["LEFT", "RIGHT"]
 assert client.slice(blur, symbols[3]["range"]).endswith("l.shift\n}")
 
