@@ -64,6 +64,36 @@ static double turns_around(const search *f)
     return times;
 }
 
+/* A constant, or what the launch says of a short last axis; else 0. */
+static int64_t known_number(const kj_texpr *e)
+{
+    if (e->kind == KJ_TE_CONST)
+        return e->u.value.i;
+    bool last = e->kind == KJ_TE_DIM && !e->u.dim.stride &&
+                e->u.dim.axis == e->u.dim.array->ndim - 1;
+    return last ? e->u.dim.array->last : 0;
+}
+
+/* How many elements apart neighbours are, where it is a few, as in pictures whose last axis is a point's colours: so
+ * many vectors are loaded for one (lower/memory/interleaved.c). Else 0. */
+static int64_t elements_apart(const search *f, const kj_tarray *a, kj_texpr *const *index)
+{
+    int64_t apart = 0;
+    if (a->offset && kj_step_of(&f->steps, a->offset) != KJ_STEP_STAYS)
+        return 0;
+    for (int i = 0; i < a->ndim; i++) {
+        kj_step s = kj_step_of(&f->steps, index[i]);
+        if (s == KJ_STEP_STAYS)
+            continue;
+        if (s != KJ_STEP_ONE || apart)
+            return 0;
+        apart = known_number(a->stride[i]);
+        if (apart < 1 || apart > KJ_SHORT_LAST)
+            return 0;
+    }
+    return apart;
+}
+
 /* Of local arrays every thread has its own, wherever the lanes run. */
 static void access(search *f, const kj_tarray *a, kj_texpr *const *index)
 {
@@ -74,7 +104,8 @@ static void access(search *f, const kj_tarray *a, kj_texpr *const *index)
         return;
     }
     kj_step s = kj_step_of_place(&f->steps, a, index);
-    double once = kj_step_is_short(s) ? 1 : GATHER;
+    int64_t apart = elements_apart(f, a, index);
+    double once = kj_step_is_short(s) ? 1 : apart ? (double)apart : GATHER;
     f->cost += times * (f->narrow ? cost_narrow(f, a, index, s) : once);
     f->moves |= s == KJ_STEP_ONE || s == KJ_STEP_SELDOM;
     f->follows |= s != KJ_STEP_STAYS;
