@@ -33,11 +33,16 @@ static inline bool kj_is_dense(kj_layout layout)
 enum { KJ_SHORT_LAST = 4 };
 
 /* Of a block whose row is no multiple of GANG threads, a launch's code may know along which axes as many as WIDE of the
- * grid are side by side: so many that its gangs may go on into the next block (analysis/across.c). */
-enum { KJ_GANG = 16, KJ_WIDE = 2 * KJ_GANG };
-static inline bool kj_is_short(const int64_t block[3], int axis)
+ * grid are side by side: so many that its gangs may go on into the next block (analysis/across.c). Of kernels with arrays
+ * of bytes, or pairs of them, a vector is twice as many threads. */
+enum { KJ_GANG = 16, KJ_GANG_OF_BYTES = 32, KJ_WIDE = 32 };
+static inline bool kj_is_short(const int64_t block[3], int axis, int gang)
 {
-    return block[0] % KJ_GANG != 0 && block[axis] % KJ_GANG != 0 && (axis == 0 || block[axis] > 1);
+    return block[0] % gang != 0 && block[axis] % gang != 0 && (axis == 0 || block[axis] > 1);
+}
+static inline bool kj_is_small_element(kj_dtype type)
+{
+    return type < KJ_NTYPES && kj_types[type].size < 4;
 }
 
 /* Blocks that lie side by side and run together, at most. */

@@ -166,10 +166,18 @@ static bool has_blocks_of_its_own(const kj_tkernel *k)
     return k->body->barrier || k->checks & KJ_CHECKS_WATCHED || locals > LOCAL || kj_shows_order(k);
 }
 
+int kj_least_gang(const kj_tkernel *k)
+{
+    for (int i = 0; i < k->nroots; i++)
+        if (k->roots[i]->param >= 0 && !k->roots[i]->of && kj_is_small_element(k->roots[i]->elem))
+            return KJ_GANG_OF_BYTES;
+    return KJ_GANG;
+}
+
 bool kj_go_across(kj_arena *arena, const kj_tkernel *k, int axis)
 {
     enum { BUDGET = 100000 };
-    if (!k->small || !(k->wide >> axis & 1) || !kj_is_short(k->block, axis) ||
+    if (!k->small || !(k->wide >> axis & 1) || !kj_is_short(k->block, axis, kj_least_gang(k)) ||
         has_blocks_of_its_own(k))
         return false;
     search f = {.kernel = k,

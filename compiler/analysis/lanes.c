@@ -24,7 +24,7 @@ typedef struct search {
     bool moves;   /* some access does, by an element */
     bool follows; /* or by more */
     bool loops;   /* there are some, which rows of a gang have in common */
-    bool apart;   /* some access moves otherwise than by an element from lane to lane */
+    bool apart;   /* some access moves otherwise than by a few elements from lane to lane */
 } search;
 
 /* ---- Accesses ---- */
@@ -69,8 +69,8 @@ static int64_t known_number(const kj_texpr *e)
 {
     if (e->kind == KJ_TE_CONST)
         return e->u.value.i;
-    bool last = e->kind == KJ_TE_DIM && !e->u.dim.stride &&
-                e->u.dim.axis == e->u.dim.array->ndim - 1;
+    bool last =
+        e->kind == KJ_TE_DIM && !e->u.dim.stride && e->u.dim.axis == e->u.dim.array->ndim - 1;
     return last ? e->u.dim.array->last : 0;
 }
 
@@ -109,7 +109,7 @@ static void access(search *f, const kj_tarray *a, kj_texpr *const *index)
     f->cost += times * (f->narrow ? cost_narrow(f, a, index, s) : once);
     f->moves |= s == KJ_STEP_ONE || s == KJ_STEP_SELDOM;
     f->follows |= s != KJ_STEP_STAYS;
-    f->apart |= !kj_step_is_short(s);
+    f->apart |= !kj_step_is_short(s) && apart == 0;
 }
 
 /* How many operations of vectors an expression is, without its operands. What moves by an element is a number. Of

@@ -66,6 +66,8 @@ const kj_tkernel *kj_with_lanes(kj_arena *arena, const kj_tkernel *kernel);
 bool kj_shows_order(const kj_tkernel *kernel);
 /* Is the block so narrow that lanes may go by the threads' numbers? */
 bool kj_is_narrow(const kj_tkernel *kernel);
+/* So many threads are a vector: KJ_GANG, or KJ_GANG_OF_BYTES. */
+int kj_least_gang(const kj_tkernel *kernel);
 /* Had a gang's lanes best go on from one block into the next along that axis of threadIdx (across.c)? */
 bool kj_go_across(kj_arena *arena, const kj_tkernel *kernel, int axis);
 /* Which parameters are only counted in (tally.c). */

@@ -271,7 +271,9 @@ static void each_across(kj_lower *lo, kj_gang_fn *each, void *arg)
     LLVMPositionBuilderAtEnd(lo->b, left);
     forget_slots(lo);
     set_index(lo);
+    lo->few = lo->twin = true; /* it runs once a run */
     run_gang(lo, each, first_lanes(lo, LLVMBuildSub(lo->b, count, x, "")), arg);
+    lo->few = lo->twin = false;
     LLVMBuildBr(lo->b, done);
     LLVMPositionBuilderAtEnd(lo->b, done);
 }

@@ -102,6 +102,8 @@ typedef struct small_look {
     bool small, loops;
 } small_look;
 
+enum { WRITTEN_OUT = 4 /* turns */ };
+
 static bool look_small(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 {
     small_look *l = ctx;
@@ -109,7 +111,10 @@ static bool look_small(void *ctx, const kj_tstmt *s, const kj_texpr *e)
                          : !e && s->kind == KJ_TS_STORE ? s->u.store.array
                                                         : NULL;
     l->small |= a && kj_types[a->elem].size < 4;
-    l->loops |= s->kind == KJ_TS_FOR || s->kind == KJ_TS_WHILE;
+    kj_turns turns; /* few are written out */
+    bool loop = !e && (s->kind == KJ_TS_FOR || s->kind == KJ_TS_WHILE);
+    l->loops |=
+        loop && !(s->kind == KJ_TS_FOR && kj_known_turns(s, &turns) && turns.n <= WRITTEN_OUT);
     return !l->loops;
 }
 

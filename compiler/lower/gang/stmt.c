@@ -10,7 +10,7 @@
 
 /* Statements worth a second copy: where masks are made of other instructions, and where they are
  * the hardware's. */
-enum { TWIN_MOST = 60, TWIN_CHEAP = 8, UNROLLED = 8 };
+enum { TWIN_MOST = 60, TWIN_CHEAP = 8, TWIN_BYTES = 240, UNROLLED = 8 };
 
 static void branch(kj_lower *lo, LLVMValueRef test, LLVMBasicBlockRef yes, LLVMBasicBlockRef no)
 {
@@ -53,7 +53,7 @@ void kj_lower_part(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask
     bool twin = lo->twin, before = lo->few;
     LLVMBasicBlockRef done = kj_new_block(lo, "join"), some = kj_new_block(lo, "some");
     lo->twin = true;
-    int most = lo->masks_cost || kj_has_dear_masks(s, end) ? TWIN_MOST : TWIN_CHEAP;
+    int most = kj_has_dear_masks(s, end) ? TWIN_BYTES : lo->masks_cost ? TWIN_MOST : TWIN_CHEAP;
     kj_seam *seam = kj_is_present(lo, outer) ? kj_seam_find(lo, s, end) : NULL;
     bool worth = !is_exit(s) && (seam || kj_cost(s, end, most) <= most || kj_has_seams(lo, s, end));
     if (worth && kj_is_present(lo, outer) && (seam || !twin)) {

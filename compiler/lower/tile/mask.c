@@ -104,6 +104,8 @@ LLVMValueRef kj_mask_full(kj_lower *lo, kj_mask m)
 bool kj_is_present(const kj_lower *lo, kj_mask m)
 {
     const kj_mask *all = &lo->present;
+    if (lo->few)
+        return false;
     return m.kind == all->kind &&
            (m.kind == KJ_ALL || (m.kind == KJ_SOME && m.t.form == KJ_PREFIX && m.t.rows == 1 &&
                                  m.t.v[0] == all->t.v[0]));
