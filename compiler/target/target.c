@@ -316,6 +316,8 @@ char *kj_target_optimise(kj_target *t, LLVMModuleRef module, const kj_compile_op
     cut_blocks(module);
     if (level > 1 && t->kind->last)
         error = run(t, module, t->kind->last);
+    if (!error && !t->kind->gpu && level > 1 && !large)
+        kj_narrow_sums(module);
     if (!error && !t->kind->gpu)
         kj_narrow_high_products(module);
     if (!error && t->features && strstr(t->features, "+avx512f")) {

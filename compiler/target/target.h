@@ -105,6 +105,38 @@ void kj_hide_store_masks(LLVMModuleRef module);
 /* Before code for a CPU is selected: upper parts of products of few bits are what they are. */
 void kj_narrow_high_products(LLVMModuleRef module);
 
+/* ---- lane_range.c ---- */
+
+/* The least and the greatest number of any lane, as signed ones. */
+typedef struct kj_lane_range {
+    int64_t least, most;
+} kj_lane_range;
+typedef enum kj_lane_call {
+    KJ_LANE_OTHER,
+    KJ_LANE_ABS,
+    KJ_LANE_SMIN,
+    KJ_LANE_SMAX,
+    KJ_LANE_UMIN,
+    KJ_LANE_UMAX
+} kj_lane_call;
+typedef bool kj_lane_known(const void *ctx, LLVMValueRef v, kj_lane_range *out);
+
+/* Of a vector of integers, else 0. */
+unsigned kj_lane_bits(LLVMTypeRef type);
+/* Of a constant vector, whose lanes are all known. */
+bool kj_lane_constants(LLVMValueRef v, kj_lane_range *out);
+/* Which intrinsic an instruction calls. */
+kj_lane_call kj_lane_call_of(LLVMValueRef v);
+bool kj_is_extension(LLVMValueRef v);
+/* Of an instruction of 32 bits a lane, by what is known of its operands; where these would be beyond 32 bits, they have
+ * not wrapped. False: it may be any. */
+bool kj_lane_range_of(LLVMValueRef v, kj_lane_known *known, const void *ctx, kj_lane_range *out);
+
+/* ---- narrow_sums.c ---- */
+
+/* Before code for a CPU is selected: what 16 bits hold, or 8, is computed in these. */
+void kj_narrow_sums(LLVMModuleRef module);
+
 /* ---- counted_lanes.c ---- */
 
 /* Before code for a CPU with AVX-512 is selected: what masks add is selected. */
