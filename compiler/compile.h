@@ -33,7 +33,8 @@ typedef struct kj_found {
 typedef struct kj_loader {
     bool (*find)(void *user, kj_arena *arena, const kj_wanted *wanted, kj_found *out);
     void *user;
-    const char *id; /* of the file that is given */
+    const char *id;   /* of the file that is given */
+    uint32_t written; /* kj_source's */
 } kj_loader;
 
 enum { KJ_MAX_FILES = 256 };

@@ -32,6 +32,8 @@ typedef struct kj_source {
     const kj_source_part *parts; /* in their order */
     int nparts;                  /* 0: the whole is one file */
     bool statements;             /* the first is what stands in a run block, without its braces */
+    uint32_t
+        written; /* what is behind it in the first file was made for an expression of a run block; 0: nothing was */
 } kj_source;
 
 enum { KJ_SOURCE_MAX = 64 << 20, KJ_MAX_ERRORS = 20, KJ_MAX_WARNINGS = 20 };

@@ -202,10 +202,20 @@ static void put_limit(kj_text *t, const kj_source *s, const char *what, int most
 
 enum { MOST_CALLS = 8 }; /* that are shown */
 
+/* A call that stands in no file is shown to nobody. */
+static const kj_called *first_written(const kj_source *s, const kj_called *c)
+{
+    uint32_t end = kj_source_at(s, 0).end;
+    while (c && s->written && c->at.begin >= s->written && c->at.begin < end)
+        c = c->up;
+    return c;
+}
+
 static void show_calls(kj_text *t, const kj_source *s, const kj_called *calls)
 {
     int n = 0;
-    for (const kj_called *c = calls; c && n < MOST_CALLS; c = c->up, n++)
+    for (const kj_called *c = first_written(s, calls); c && n < MOST_CALLS;
+         c = first_written(s, c->up), n++)
         put_place(t, s, c->at, "note", "called here", NULL);
 }
 
@@ -295,7 +305,8 @@ static void put_calls(kj_text *t, const kj_source *s, const kj_called *calls)
 {
     int n = 0;
     kj_text_printf(t, ",\"calls\":[");
-    for (const kj_called *c = calls; c && n < MOST_CALLS; c = c->up, n++) {
+    for (const kj_called *c = first_written(s, calls); c && n < MOST_CALLS;
+         c = first_written(s, c->up), n++) {
         kj_text_printf(t, "%s{", n ? "," : "");
         put_file(t, s, c->at);
         put_range(t, s, c->at);
@@ -328,7 +339,7 @@ const char *kj_diag_json(const kj_diag *d)
                 put_calls(&t, d->source, m->note_calls);
             kj_text_printf(&t, "}");
         }
-        if (m->calls)
+        if (first_written(d->source, m->calls))
             put_calls(&t, d->source, m->calls);
         kj_text_printf(&t, "}\n");
     }

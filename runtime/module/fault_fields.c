@@ -153,5 +153,7 @@ kjit_fault *kj_fault_fields(const kj_source *source, const kj_kernel_info *kerne
         set_barrier(&out, kernel, f);
     else
         set_site(&out, source, kernel, f, m);
+    if (source->written) /* of an expression: what it is called stands nowhere */
+        out.kernel = "expr";
     return with_strings(&out);
 }

@@ -191,7 +191,8 @@ static void analyse(void *data)
     mod->source = (kj_source){.name = kj_arena_printf(arena, "%s", s->name),
                               .text = copy,
                               .size = s->size,
-                              .statements = s->options && s->options->statements};
+                              .statements = s->options && s->options->statements,
+                              .written = s->loader->written};
     kj_warnings wanted = {.error = false};
     kj_span unused;
     if (s->options && s->options->warn)

@@ -160,7 +160,8 @@ kjit_status kj_lazy_module(kj_run *r, bool functions, const kj_text *text, kjit_
     kjit_context *ctx = r->ctx;
     const char *name = functions ? r->source->name : "expression";
     const kj_source *used = functions ? r->source : NULL;
-    kj_loader loader = {find_again, (void *)r->program, r->program->file->id};
+    uint32_t end = kj_source_at(r->source, 0).end;
+    kj_loader loader = {find_again, (void *)r->program, r->program->file->id, functions ? end : 0};
     const kj_compile_options *o = &r->module->options;
     bool bounds = o->checks & KJ_CHECK_BOUNDS; /* of what nobody wrote, no other is */
     kjit_compile_options options = {.opt_level = o->opt_level ? o->opt_level : KJIT_UNOPTIMISED,
