@@ -55,6 +55,8 @@ void kj_sema_run_member(kj_sema *s, const kj_expr *e);
 
 /* A call of plot or show, whose row that is. */
 void kj_sema_run_draw(kj_sema *s, const kj_expr *call, int row);
+/* What a function of Matplotlib's is here; false: the module is none of its, or has no such function. */
+bool kj_hint_plt(kj_sema *s, kj_message *m, const char *module, const char *name);
 
 /* ---- run_function.c ---- */
 

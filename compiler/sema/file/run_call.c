@@ -365,7 +365,6 @@ static void hint_member(kj_sema *s, kj_message *m, const char *name)
         {"to_device", "write to_device(a)"},
         {"copy_to_host", "arrays come back where they are read"},
         {"assert_allclose", "write assert_close(a, b)"},
-        {"show", "plot draws at once; show(a) draws a picture"},
         {"dot", "write a @ b"},
         {"event_elapsed_time", "write elapsed(from, to)"},
         {"synchronize", "write synchronize()"},
@@ -398,7 +397,7 @@ static bool undeclared_base(kj_sema *s, const kj_expr *e)
         return !kj_sema_run_find(s, base->u.name, base->span);
     kj_message *m = kj_sema_error(s, e->span, KJ_RULE_UNDECLARED,
                                   "'%s' is not declared: there are no modules", base->u.name);
-    if (!kj_hint_axis(s, m, e))
+    if (!kj_hint_plt(s, m, base->u.name, e->u.member.name) && !kj_hint_axis(s, m, e))
         hint_member(s, m, e->u.member.name);
     return true;
 }

@@ -130,3 +130,33 @@ void kj_sema_run_draw(kj_sema *s, const kj_expr *call, int row)
             kj_write(s->diag, m, call->u.call.callee->span, "plot");
     }
 }
+
+bool kj_hint_plt(kj_sema *s, kj_message *m, const char *module, const char *name)
+{
+    static const char at_once[] = "plot(x, a, b) draws all curves of a drawing at once";
+    static const struct {
+        const char *theirs, *hint;
+    } words[] = {
+        {"show", "plot draws at once; show(a) draws a picture"},
+        {"scatter", "write plot(x, y, kind=\"points\")"},
+        {"bar", "write plot(x, y, kind=\"bars\")"},
+        {"hist", "plot(counts, kind=\"bars\") draws bars of how many there are"},
+        {"figure", at_once},
+        {"subplots", at_once},
+        {"title", "plot takes it by name: plot(x, y, title=\"...\")"},
+        {"xlabel", "plot takes it by name: plot(x, y, xlabel=\"...\")"},
+        {"ylabel", "plot takes it by name: plot(x, y, ylabel=\"...\")"},
+        {"legend", "plot takes it by name: plot(x, a, b, labels=[\"a\", \"b\"])"},
+        {"savefig", "plot takes it by name: plot(x, y, file=\"curve.svg\")"},
+    };
+    if (strcmp(module, "plt") != 0 && strcmp(module, "matplotlib") != 0)
+        return false;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strcmp(name, words[i].theirs) != 0)
+            continue;
+        if (strncmp(words[i].hint, "write ", 6) != 0 || !kj_hint_call(s, m, words[i].hint + 6))
+            kj_hint(s->diag, m, "%s", words[i].hint);
+        return true;
+    }
+    return false;
+}

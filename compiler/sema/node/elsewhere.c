@@ -177,10 +177,10 @@ bool kj_stands_alone(const kj_source *s, kj_span call)
     return begins && strchr(",)]};#\r\n", s->text[call.end + strspn(s->text + call.end, " \t")]);
 }
 
-/* A letter that stands for an argument in a hint's code: no part of a word, no member, no function. */
+/* A letter that stands for an argument in a hint's code: no part of a word, no member, no function, no text. */
 static bool is_letter(const char *code, size_t i)
 {
-    bool begins = i == 0 || (!kj_is_word(code[i - 1]) && code[i - 1] != '.');
+    bool begins = i == 0 || (!kj_is_word(code[i - 1]) && !strchr(".\"", code[i - 1]));
     return begins && code[i] >= 'a' && code[i] <= 'z' && !kj_is_word(code[i + 1]) &&
            code[i + 1] != '(';
 }

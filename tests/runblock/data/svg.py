@@ -15,7 +15,7 @@ def tell(path):
         points = [tuple(map(float, p)) for p in re.findall(r"([\d.]+) ([\d.]+)", curve.get("d"))]
         assert all(left <= x <= left + width and top <= y <= top + height for x, y in points)
         ends = ["(%.2f, %.2f)" % ((x - left) / width, 1 - (y - top) / height) for x, y in (points[0], points[-1])]
-        print("curve:", len(points), "points,", curve.get("d").count("M"), "pieces,", *ends)
+        print("curve:", len(points), "points,", curve.get("d").count("M"), "pieces,", *ends, "up to %.2f" % max(1 - (y - top) / height for _, y in points))
     for group in root.iter(NS + "g"):
         bars = ["%.2f" % (float(r.get("height")) / height) for r in group]
         print("bars:", *(bars if len(bars) < 20 else [len(bars)]))
