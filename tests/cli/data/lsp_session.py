@@ -43,11 +43,15 @@ fn twice(value: f32) -> f32 {
     return t
 }
 
+fn thrice(value: f32) -> f32 {
+    return twice(value=value) + value
+}
+
 kernel lines(a: f32[], l: blur.Line) {  # \U0001f600 é
     let i = grid(1)
     if i < a.size {
         let t = blur.at(l, a[i]) + f32(blur.RADIUS)
-        a[i] = twice(t)
+        a[i] = twice(t) + thrice(t)
     }
 }
 
@@ -149,8 +153,9 @@ assert define("blur.|at") == (blur, "at", 11), define("blur.|at")
 assert define("|blur.knl") == (blur, "", 0)
 assert define("|blur.rows") == (blur, "", 0)
 assert define("return |t") == (main, "t", 4)
-assert define("twice(|t)") == (main, "t", 11)
+assert define("twice(|t)") == (main, "t", 15)
 assert define("|by=f")[:2] == (blur, "by")
+assert define("|value=value") == (main, "value", 3) and define("value=|value") == (main, "value", 8)
 assert define("|print") is None
 print("defined")
 references = client.ask_at("references", blur, "|RADIUS", context={"includeDeclaration": True})
