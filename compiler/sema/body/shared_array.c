@@ -54,6 +54,14 @@ static bool check_order(kj_sema *s, const kj_expr *call, const char *name)
     return false;
 }
 
+/* Is it a number, where a type could stand? */
+static bool is_extent(kj_sema *s, const kj_expr *e)
+{
+    const kj_symbol *sym = e->kind == KJ_E_NAME ? kj_scope_find(s->scope, e->u.name) : NULL;
+    return !e->keyword && (e->kind == KJ_E_INT || e->kind == KJ_E_BINARY ||
+                           (sym && (sym->kind == KJ_SYM_CONST || sym->kind == KJ_SYM_VALUE)));
+}
+
 /* Refuses a shape as other languages write it. */
 static bool check_shape_form(kj_sema *s, const kj_expr *call, const char *name)
 {
@@ -65,12 +73,18 @@ static bool check_shape_form(kj_sema *s, const kj_expr *call, const char *name)
         kj_hint(s->diag, m, "a tuple stands in parentheses: (16, 16)");
         return false;
     }
-    if (!second || first->kind != KJ_E_INT || first->keyword || second->keyword ||
-        second->kind != KJ_E_INT)
+    if (!second || !is_extent(s, first) || !is_extent(s, second))
         return true;
     m = kj_sema_error(s, call->span, KJ_RULE_ARGUMENT_COUNT, "a shape of several axes is a tuple");
-    kj_hint(s->diag, m, "write %s((%s, %s), f32)", name, kj_source_text(s, first->span, "..."),
-            kj_source_text(s, second->span, "..."));
+    const char *shape = "";
+    const kj_expr *arg = first;
+    for (; arg && is_extent(s, arg); arg = arg->next)
+        shape = kj_arena_printf(s->diag->arena, "%s%s%s", shape, arg == first ? "" : ", ",
+                                kj_source_text(s, arg->span, "..."));
+    const char *type = arg && is_type_name(s, arg) ? kj_source_text(s, arg->span, "f32") : "f32";
+    kj_hint(s->diag, m, "write %s((%s), %s)", name, shape, type);
+    if (arg && !arg->next && is_type_name(s, arg) && !strstr(shape, "..."))
+        kj_fix(s->diag, m, call->span, "%s((%s), %s)", name, shape, type);
     return false;
 }
 
