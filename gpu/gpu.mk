@@ -20,7 +20,7 @@ gpu-bundle: $(GPU)/kjit $(GPU)/libkjit.so $(GPU_API) $(GPU_BENCH) $(BUILD)/tests
 $(GPU)/kjit: $(CLI_OBJECTS) $(BUILD)/libkjit.a
 	@mkdir -p $(@D)
 	@echo "LINK $@"
-	@$(CXX) $(GPU_LDFLAGS) -no-pie -o $@ $^ $(GPU_STATIC_LIBS)
+	@$(CXX) $(GPU_LDFLAGS) -no-pie -o $@ $^ $(GPU_STATIC_LIBS) $(JANSSON:-ljansson=-l:libjansson.a)
 
 $(GPU)/libkjit.so: $(LIB_OBJECTS) tools/kjit.map
 	@mkdir -p $(@D)

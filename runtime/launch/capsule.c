@@ -147,9 +147,10 @@ static void put_options(kj_text *t, const kjit_module *mod)
 {
     const kj_compile_options *o = &mod->options;
     unsigned bounds = KJ_CHECK_BOUNDS, none = KJ_CHECK_NONE;
-    kj_text_printf(t, "optimise %d\ncontract %d\nftz %d\ncheck %u\nstatements %d\n", o->opt_level,
-                   !o->no_contract, o->ftz, o->checks & bounds ? o->checks : o->checks | none,
-                   mod->source.statements);
+    kj_text_printf(t, "optimise %d\ncontract %d\nftz %d\ncheck %u\nstatements %d\nwritten %u\n",
+                   o->opt_level, !o->no_contract, o->ftz,
+                   o->checks & bounds ? o->checks : o->checks | none, mod->source.statements,
+                   mod->source.written);
 }
 
 /* Those of the library are not among them: `use` finds them there. */

@@ -35,6 +35,7 @@ typedef struct replay {
     char kernel[256];
     kjit_config config;
     kjit_compile_options options;
+    uint32_t written; /* kj_source's */
     text_file files[KJ_MAX_FILES];
     use *uses;
     int nuses;
@@ -201,7 +202,8 @@ static kjit_status read_option(replay *r, const char *key)
     int64_t n;
     kjit_compile_options *o = &r->options;
     bool check = strcmp(key, "check") == 0, optimise = strcmp(key, "optimise") == 0;
-    if (!take_int(r, 0, check ? INT32_MAX : optimise ? 3 : 1, &n))
+    bool written = strcmp(key, "written") == 0;
+    if (!take_int(r, 0, check || written ? INT32_MAX : optimise ? 3 : 1, &n))
         return bad(r, "has a wrong number");
     if (optimise)
         o->opt_level = n ? (int)n : KJIT_UNOPTIMISED;
@@ -213,6 +215,8 @@ static kjit_status read_option(replay *r, const char *key)
         o->ftz = (int)n;
     else if (strcmp(key, "statements") == 0)
         o->statements = (int)n;
+    else if (written)
+        r->written = (uint32_t)n;
     else
         return bad(r, "begins with a word that this kjit does not know");
     return KJIT_OK;
@@ -282,7 +286,7 @@ static bool find_text(void *user, kj_arena *arena, const kj_wanted *wanted, kj_f
 static kjit_status compile(replay *r)
 {
     const text_file *f = &r->files[0];
-    kj_loader loader = {.find = find_text, .user = r, .id = "c0"};
+    kj_loader loader = {.find = find_text, .user = r, .id = "c0", .written = r->written};
     kjit_status status = kj_finder_open(&r->library, r->ctx, f->name, NULL);
     if (status == KJIT_OK)
         status = kj_module_make(r->ctx, f->name, f->text->data, (size_t)f->text->size, &r->options,

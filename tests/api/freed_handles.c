@@ -168,6 +168,10 @@ static void with_contexts(kjit_context *dead)
     FREED(kjit_cache_describe, (dead, &out.cache));
     FREED(kjit_cache_list, (dead, NULL, visit, NULL));
     FREED(kjit_cache_clear, (dead, &out.flag));
+    FREED(kjit_capsule_begin, (dead, "t.kjc"));
+    FREED(kjit_capsule_end, (dead, &out.flag));
+    FREED(kjit_replay, (dead, "t.kjc", 0));
+    assert_int_equal(kjit_last_fault(dead, &(kjit_fault){.size = sizeof(kjit_fault)}), 0);
     USELESS(kjit_set_print, (dead, NULL, NULL));
     USELESS(kjit_set_trace, (dead, NULL, NULL));
     USELESS(kjit_context_destroy, (dead));
