@@ -54,12 +54,17 @@ static bool check_order(kj_sema *s, const kj_expr *call, const char *name)
     return false;
 }
 
-/* Is it a number, where a type could stand? */
+/* Is it an extent, where a type could stand? A name may be a type that was misspelt, but where a type comes behind it. */
 static bool is_extent(kj_sema *s, const kj_expr *e)
 {
     const kj_symbol *sym = e->kind == KJ_E_NAME ? kj_scope_find(s->scope, e->u.name) : NULL;
-    return !e->keyword && (e->kind == KJ_E_INT || e->kind == KJ_E_BINARY ||
-                           (sym && (sym->kind == KJ_SYM_CONST || sym->kind == KJ_SYM_VALUE)));
+    bool typed = false;
+    for (const kj_expr *next = e->next; next; next = next->next)
+        typed |= is_type_name(s, next);
+    return !e->keyword &&
+           (e->kind == KJ_E_INT ||
+            (typed && (e->kind == KJ_E_BINARY ||
+                       (sym && (sym->kind == KJ_SYM_CONST || sym->kind == KJ_SYM_VALUE)))));
 }
 
 /* Refuses a shape as other languages write it. */
