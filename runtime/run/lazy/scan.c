@@ -9,7 +9,6 @@
  * by the shape alone, as that of reductions is. */
 #include "run/lazy/lazy.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* A tile: STRETCH elements a thread, odd for the sake of shared memory's banks. A thread's chunk is
@@ -333,14 +332,14 @@ static void put_lone_tile(pass *p, const char *element, const char *store)
 {
     kj_text *t = &p->k.body;
     char text[128];
-    snprintf(text, sizeof text, "var sum: %s = 0\n", kj_type_name(p->types->acc));
+    kj_snprintf(text, sizeof text, "var sum: %s = 0\n", kj_type_name(p->types->acc));
     put_lone_loops(p, t, text, element, "ends[t] = sum\n");
     if (p->target < 0) {
         kj_text_printf(t, "carry += %s[0]\n", put_lone_total(t));
         return;
     }
     const char *ends = put_lone_rounds(t);
-    snprintf(text, sizeof text, "var before = carry\nif t > 0 { before += %s[t - 1] }\n", ends);
+    kj_snprintf(text, sizeof text, "var before = carry\nif t > 0 { before += %s[t - 1] }\n", ends);
     put_lone_loops(p, t, text, store, "");
     kj_text_printf(t, "carry += %s[%d]\n", ends, LANES - 1);
 }
@@ -353,7 +352,7 @@ static void put_lone_body(pass *p)
     put_lone_element(p, &element);
     if (p->target >= 0) {
         char sum[32];
-        snprintf(sum, sizeof sum, "tile[i%c - start] + before", p->axis);
+        kj_snprintf(sum, sizeof sum, "tile[i%c - start] + before", p->axis);
         put_store(p, &store, sum);
     }
     kj_text_printf(t, "let others = shared.array(%d, %s)\nfor start in range(first, end, %d) {\n",
