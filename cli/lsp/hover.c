@@ -93,10 +93,8 @@ static json_t *of_declaration(server *s, const target t)
 
 json_t *on_hover(server *s, const json_t *params, failure *f)
 {
-    size_t offset;
-    document *d = asked_place(s, params, &offset, f);
-    const names *n = d ? document_names(d) : NULL;
-    uint32_t at = n ? name_at(n, offset) : NO_TOKEN;
+    document *d;
+    uint32_t at = asked_name(s, params, &d, f);
     if (at == NO_TOKEN)
         return NULL;
     char *text = library_doc(s, d, at);
@@ -111,7 +109,7 @@ json_t *on_hover(server *s, const json_t *params, failure *f)
     free(text);
     if (!told)
         return NULL;
-    const token *word = &n->tokens.at[at];
+    const token *word = &document_names(d)->tokens.at[at];
     return json_pack("{s:o, s:o}", "contents", told, "range",
                      range_json(s, d, word->begin, word->end));
 }

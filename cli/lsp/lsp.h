@@ -217,6 +217,8 @@ struct server {
 /* The document and the byte that params.textDocument and params.position tell; NULL after `fail` was filled. */
 document *asked_document(server *s, const json_t *params, failure *f);
 document *asked_place(server *s, const json_t *params, size_t *offset, failure *f);
+/* The name that stands there; NO_TOKEN: none does, or `fail` was filled. */
+uint32_t asked_name(server *s, const json_t *params, document **d, failure *f);
 
 /* ---- transport.c ---- */
 

@@ -155,10 +155,8 @@ bool add_references(server *s, target t, bool declaration, json_t *out)
 
 json_t *on_references(server *s, const json_t *params, failure *f)
 {
-    size_t offset;
-    document *d = asked_place(s, params, &offset, f);
-    const names *n = d ? document_names(d) : NULL;
-    uint32_t at = n ? name_at(n, offset) : NO_TOKEN;
+    document *d;
+    uint32_t at = asked_name(s, params, &d, f);
     if (at == NO_TOKEN)
         return NULL;
     bool declaration =
@@ -172,10 +170,9 @@ json_t *on_references(server *s, const json_t *params, failure *f)
 
 json_t *on_highlight(server *s, const json_t *params, failure *f)
 {
-    size_t offset, i;
-    document *d = asked_place(s, params, &offset, f);
-    const names *n = d ? document_names(d) : NULL;
-    uint32_t at = n ? name_at(n, offset) : NO_TOKEN;
+    size_t i;
+    document *d;
+    uint32_t at = asked_name(s, params, &d, f);
     target t = at == NO_TOKEN ? (target){NULL, -1} : resolve(s, d, at);
     json_t *found = json_array(), *out = json_array(), *one;
     if (t.doc)

@@ -39,6 +39,14 @@ document *asked_place(server *s, const json_t *params, size_t *offset, failure *
     return NULL;
 }
 
+uint32_t asked_name(server *s, const json_t *params, document **d, failure *f)
+{
+    size_t offset;
+    *d = asked_place(s, params, &offset, f);
+    const names *n = *d ? document_names(*d) : NULL;
+    return n ? name_at(n, offset) : NO_TOKEN;
+}
+
 /* ---- The session ---- */
 
 static json_t *capabilities(const server *s)
