@@ -45,6 +45,7 @@ typedef struct tuning {
     const char **params; /* of a run: what is fixed, then what is tuned */
     int nfixed;
     kjit_status status; /* of the last failure */
+    bool cut;           /* something was left out for the time, or an interrupt */
 } tuning;
 
 /* What the kernels of run i took; or, where --kernel says so, that one. */
@@ -82,14 +83,20 @@ static bool run_trial(tuning *t, trial *x)
     if (status == KJIT_OK)
         return true;
     t->status = status;
-    x->failure = strdup(kjit_last_error(t->ctx));
+    bool ended = status == KJIT_TIMEOUT || status == KJIT_INTERRUPTED;
+    t->cut |= ended;
+    if (!ended || x->times.runs == 0) /* else it is known what it takes */
+        x->failure = strdup(kjit_last_error(t->ctx));
     return false;
 }
 
-static bool is_over(const tuning *t)
+/* Asked where there is more to do. */
+static bool is_over(tuning *t)
 {
-    return was_interrupted() || t->status == KJIT_TIMEOUT || t->status == KJIT_NO_MEMORY ||
-           now_ms() > t->until_ms;
+    bool over = was_interrupted() || t->status == KJIT_TIMEOUT || t->status == KJIT_NO_MEMORY ||
+                now_ms() > t->until_ms;
+    t->cut |= over;
+    return over;
 }
 
 /* The first run compiles, and does not count. */
@@ -179,21 +186,18 @@ static bool try_params(tuning *t)
     return true;
 }
 
-static const tuning *sorted; /* qsort gives no context */
-
-static int by_cost(const void *a, const void *b)
+static int by_cost(const void *a, const void *b, void *t)
 {
     const trial *x = a, *y = b;
     if (!can_be(x) || !can_be(y))
         return can_be(y) - can_be(x);
-    double p = least_of(sorted, x), q = least_of(sorted, y);
+    double p = least_of(t, x), q = least_of(t, y);
     return p < q ? -1 : p > q;
 }
 
 static void sort_trials(tuning *t)
 {
-    sorted = t;
-    qsort(t->trials, t->ntrials, sizeof *t->trials, by_cost);
+    qsort_r(t->trials, t->ntrials, sizeof *t->trials, by_cost, t);
 }
 
 static void run_again(tuning *t)
@@ -303,7 +307,7 @@ static int show(tuning *t, size_t all)
         put_trial(t, &t->trials[i]);
     if (t->ntrials > SHOWN)
         printf("%12s %6s   %zu slower ones\n", "", "", t->ntrials - SHOWN);
-    if (is_over(t))
+    if (t->cut)
         printf("%s before all was tried\n", was_interrupted() ? "interrupted" : "time ended");
     put_fastest(t);
     return was_interrupted()           ? EXIT_INTERRUPTED
