@@ -6,6 +6,12 @@
 
 typedef enum kj_named_kind { KJ_B_LET, KJ_B_VAR, KJ_B_PARAM, KJ_B_OTHER } kj_named_kind;
 
+/* What a number grows by from a thread to the next along an axis: `by`, times so many pitches that a launch fixes. */
+typedef struct kj_step {
+    int64_t by; /* 0: it is the same for both */
+    int pitches;
+} kj_step;
+
 typedef struct kj_named_value {
     struct kj_named_value *outer,
         *before;      /* of the same name; declared before it, in open blocks */
@@ -15,8 +21,11 @@ typedef struct kj_named_value {
     bool read, assigned, closed;
     bool array;     /* a parameter that is one: what is stored through it is seen outside */
     bool own_array; /* shared or local: no memory whose axes matter */
-    unsigned axes;  /* of the thread's place in its grid that the value comes from: 1 x, 2 y, 4 z */
-    int64_t least;  /* the value is this at least; -1: nobody knows */
+    int ndim;       /* of a parameter that is an array */
+    const struct kj_steps *steps;  /* of a let or a loop's variable; NULL: not known */
+    const struct kj_indices *view; /* of a let of some of a parameter's elements */
+    unsigned axes; /* of the thread's place in its grid that the value comes from: 1 x, 2 y, 4 z */
+    int64_t least; /* the value is this at least; -1: nobody knows */
     const kj_expr *init; /* of a let: who asks for the let asks for what is in it */
     kj_span
         looped; /* where the last loop has it as its own variable; begin 0: none since it was assigned */
@@ -47,6 +56,10 @@ typedef struct kj_body {
     const kj_expr *slow;   /* the first index whose last axis neighbours share; or NULL */
     const kj_expr *row;    /* a[i] of an a[i][j] that was seen */
     bool fast;             /* some index is along the last axis */
+    const kj_expr *flat;   /* as `slow`, of i * w + j; how far apart neighbours are in it: */
+    kj_step flat_apart;
+    const char *flat_hint;
+    bool unsure; /* another order may be worse for what some index is of */
 } kj_body;
 
 /* Names (names.c). */
@@ -63,12 +76,20 @@ void kj_warn_close(kj_body *b,
                    kj_named_value *until); /* closes blocks: what was not read is said */
 
 /* Where threads are (place.c). */
+/* Is it a builtin of that name, and no name of the body's? */
+bool kj_warn_is_builtin(const kj_body *b, const kj_expr *e, const char *name);
+/* p of p[1], where let p = grid(2); NULL: it is none. */
+kj_named_value *kj_grid_of_item(const kj_body *b, const kj_expr *e);
 unsigned kj_axes_of(const kj_body *b, const kj_expr *e);
 int64_t kj_least_of(const kj_body *b, const kj_expr *e);
-void kj_see_index(kj_body *b, const kj_expr *e);
+void kj_see_bounds(kj_body *b, const kj_expr *index); /* is it below 0? */
 void kj_see_comparison(kj_body *b, kj_op op, const kj_expr *lhs, const kj_expr *rhs);
 void kj_guard(kj_body *b, const kj_expr *e); /* every name in it */
-void kj_warn_of_places(kj_body *b);          /* when all was seen */
+
+/* How far apart what they use is (element.c). */
+void kj_see_index(kj_body *b, const kj_expr *e);
+void kj_see_call_with_arrays(kj_body *b, const kj_expr *call); /* of the file's own */
+void kj_warn_of_slow_axis(kj_body *b);                         /* when all was seen */
 
 /* Statements and expressions by themselves (statement.c). */
 void kj_warn_of_list(kj_body *b, const kj_stmt *list);

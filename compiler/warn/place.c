@@ -5,7 +5,7 @@
 
 enum { X = 1, Y = 2, Z = 4 };
 
-static bool is_builtin(const kj_body *b, const kj_expr *e, const char *name)
+bool kj_warn_is_builtin(const kj_body *b, const kj_expr *e, const char *name)
 {
     return e->kind == KJ_E_NAME && strcmp(e->u.name, name) == 0 && !kj_warn_find(b, e->u.name);
 }
@@ -23,15 +23,15 @@ static void add_axes(void *ctx, const kj_expr *part)
     w->axes |= kj_axes_of(w->b, part);
 }
 
-/* p of p[1], where let p = grid(2); NULL: it is none. */
-static kj_named_value *grid_of_item(const kj_body *b, const kj_expr *e)
+kj_named_value *kj_grid_of_item(const kj_body *b, const kj_expr *e)
 {
     const kj_expr *base = e->kind == KJ_E_INDEX ? e->u.index.base : NULL;
     const kj_expr *nth = base ? e->u.index.args : NULL;
     kj_named_value *v = base && base->kind == KJ_E_NAME ? kj_warn_find(b, base->u.name) : NULL;
     const kj_expr *init = v ? v->init : NULL;
     bool item = nth && !nth->next && nth->kind == KJ_E_INT && nth->u.integer < 3;
-    return item && init && init->kind == KJ_E_CALL && is_builtin(b, init->u.call.callee, "grid")
+    return item && init && init->kind == KJ_E_CALL &&
+                   kj_warn_is_builtin(b, init->u.call.callee, "grid")
                ? v
                : NULL;
 }
@@ -43,14 +43,14 @@ unsigned kj_axes_of(const kj_body *b, const kj_expr *e)
     switch (e->kind) {
     case KJ_E_NAME: return v ? v->axes : 0;
     case KJ_E_INDEX: /* what is loaded, but for p[1] */
-        return grid_of_item(b, e) ? 1u << e->u.index.args->u.integer : 0;
+        return kj_grid_of_item(b, e) ? 1u << e->u.index.args->u.integer : 0;
     case KJ_E_MEMBER:
-        if (is_builtin(b, e->u.member.base, "threadIdx") && e->u.member.name[0] >= 'x' &&
+        if (kj_warn_is_builtin(b, e->u.member.base, "threadIdx") && e->u.member.name[0] >= 'x' &&
             e->u.member.name[0] <= 'z')
             return 1u << (e->u.member.name[0] - 'x');
         return 0;
     case KJ_E_CALL:
-        if (is_builtin(b, e->u.call.callee, "grid"))
+        if (kj_warn_is_builtin(b, e->u.call.callee, "grid"))
             return X;
         break;
     default: break;
@@ -66,18 +66,18 @@ static int64_t least_of_call(const kj_body *b, const kj_expr *e)
     const kj_expr *callee = e->u.call.callee, *args = e->u.call.args;
     if (callee->kind != KJ_E_NAME || kj_warn_find(b, callee->u.name))
         return -1;
-    if (is_builtin(b, callee, "grid") || is_builtin(b, callee, "gridsize"))
+    if (kj_warn_is_builtin(b, callee, "grid") || kj_warn_is_builtin(b, callee, "gridsize"))
         return 0;
     if (kj_type_named(callee->u.name) != KJ_VOID && args)
         return kj_least_of(b, args);
     if (!args || !args->next)
         return -1;
     int64_t first = kj_least_of(b, args), second = kj_least_of(b, args->next);
-    if (is_builtin(b, callee, "max"))
+    if (kj_warn_is_builtin(b, callee, "max"))
         return first > second ? first : second;
-    if (is_builtin(b, callee, "min"))
+    if (kj_warn_is_builtin(b, callee, "min"))
         return first < second ? first : second;
-    return is_builtin(b, callee, "clamp") ? second : -1;
+    return kj_warn_is_builtin(b, callee, "clamp") ? second : -1;
 }
 
 static int64_t least_of_binary(const kj_body *b, const kj_expr *e)
@@ -105,13 +105,13 @@ int64_t kj_least_of(const kj_body *b, const kj_expr *e)
     case KJ_E_INT: return e->u.integer <= INT32_MAX ? (int64_t)e->u.integer : INT32_MAX;
     case KJ_E_NAME: v = kj_warn_find(b, e->u.name); return v ? v->least : -1;
     case KJ_E_MEMBER:
-        return is_builtin(b, e->u.member.base, "threadIdx") ||
-                       is_builtin(b, e->u.member.base, "blockIdx") ||
-                       is_builtin(b, e->u.member.base, "blockDim") ||
-                       is_builtin(b, e->u.member.base, "gridDim")
+        return kj_warn_is_builtin(b, e->u.member.base, "threadIdx") ||
+                       kj_warn_is_builtin(b, e->u.member.base, "blockIdx") ||
+                       kj_warn_is_builtin(b, e->u.member.base, "blockDim") ||
+                       kj_warn_is_builtin(b, e->u.member.base, "gridDim")
                    ? 0
                    : -1;
-    case KJ_E_INDEX: return grid_of_item(b, e) ? 0 : -1;
+    case KJ_E_INDEX: return kj_grid_of_item(b, e) ? 0 : -1;
     case KJ_E_CALL: return least_of_call(b, e);
     case KJ_E_BINARY: return least_of_binary(b, e);
     default: return -1;
@@ -167,132 +167,15 @@ static void see_step_back(kj_body *b, const kj_expr *e)
         return;
     }
     kj_named_value *v =
-        from->kind == KJ_E_NAME ? kj_warn_find(b, from->u.name) : grid_of_item(b, from);
+        from->kind == KJ_E_NAME ? kj_warn_find(b, from->u.name) : kj_grid_of_item(b, from);
     if (v && v->least >= 0 && !v->below && by->u.integer > (uint64_t)v->least)
         v->below = e;
 }
 
-/* The indices of an element, those of a[i][j] as those of a[i, j]. */
-typedef struct indices {
-    const kj_expr *base;
-    const kj_expr *at[KJ_MAX_NDIM];
-    int n; /* KJ_MAX_NDIM + 1: more than there can be */
-    const char *between;
-} indices;
-
-static indices indices_of(const kj_expr *e)
+void kj_see_bounds(kj_body *b, const kj_expr *index)
 {
-    bool rows = e->u.index.base->kind == KJ_E_INDEX;
-    indices all = {.base = e->u.index.base};
-    if (rows)
-        all = indices_of(e->u.index.base);
-    all.between = rows ? "][" : ", ";
-    for (const kj_expr *i = e->u.index.args; i; i = i->next) {
-        if (all.n < KJ_MAX_NDIM)
-            all.at[all.n] = i;
-        all.n += all.n <= KJ_MAX_NDIM;
-    }
-    return all;
-}
-
-/* A member of a builtin of the thread's place, as threadIdx.x; -1: it is none of `name`. */
-static int axis_of_member(const kj_body *b, const kj_expr *e, const char *name)
-{
-    bool is = e->kind == KJ_E_MEMBER && is_builtin(b, e->u.member.base, name);
-    return is && e->u.member.name[0] >= 'x' && e->u.member.name[0] <= 'z'
-               ? e->u.member.name[0] - 'x'
-               : -1;
-}
-
-/* blockIdx.x * blockDim.x + threadIdx.x, in any order. */
-static bool is_written_place(const kj_body *b, const kj_expr *e)
-{
-    if (e->kind != KJ_E_BINARY || e->u.binary.op != KJ_OP_ADD)
-        return false;
-    const kj_expr *product = e->u.binary.lhs, *thread = e->u.binary.rhs;
-    if (product->kind != KJ_E_BINARY) {
-        product = e->u.binary.rhs;
-        thread = e->u.binary.lhs;
-    }
-    int axis = axis_of_member(b, thread, "threadIdx");
-    if (axis < 0 || product->kind != KJ_E_BINARY || product->u.binary.op != KJ_OP_MUL)
-        return false;
-    const kj_expr *lhs = product->u.binary.lhs, *rhs = product->u.binary.rhs;
-    return (axis_of_member(b, lhs, "blockIdx") == axis &&
-            axis_of_member(b, rhs, "blockDim") == axis) ||
-           (axis_of_member(b, lhs, "blockDim") == axis &&
-            axis_of_member(b, rhs, "blockIdx") == axis);
-}
-
-/* A name of a place in the grid, which another order of names changes and nothing else. */
-static bool is_named_place(const kj_body *b, const kj_expr *e)
-{
-    const kj_named_value *v = e->kind == KJ_E_NAME ? kj_warn_find(b, e->u.name) : NULL;
-    return v && v->kind == KJ_B_LET && (!v->init || is_written_place(b, v->init));
-}
-
-/* Their names the other way round, where the indices are names of places and nothing else; NULL: they are not. */
-static const char *hint_of_axes(const kj_body *b, const indices *all)
-{
-    const char *names = "", *order = "";
-    int n = 0;
-    bool items = false;
-    for (int k = 0; k < all->n; k++) {
-        const kj_expr *i = all->at[k];
-        const bool item = grid_of_item(b, i) != NULL;
-        if (!kj_axes_of(b, i))
-            continue;
-        n++;
-        items |= item;
-        if (n > 3 || !(item || is_named_place(b, i)))
-            return NULL;
-        const char *name = item ? &"i\0j\0k"[2 * (n - 1)] : i->u.name;
-        names = kj_arena_printf(b->diag->arena, "%s%s%s", name, n > 1 ? ", " : "", names);
-        order = kj_arena_printf(b->diag->arena, "%s%s%s", order, n > 1 ? all->between : "", name);
-    }
-    return kj_arena_printf(b->diag->arena, "let %s = grid(%d), and %s [%s]", names, n == 3 ? 3 : 2,
-                           items ? "write" : "keep", order);
-}
-
-/* a.T, whose first axis is the fast one, or a name of it. */
-static bool is_transposed(const kj_body *b, const kj_expr *e)
-{
-    const kj_named_value *v = e->kind == KJ_E_NAME ? kj_warn_find(b, e->u.name) : NULL;
-    e = v && v->init ? v->init : e;
-    return e->kind == KJ_E_MEMBER && strcmp(e->u.member.name, "T") == 0;
-}
-
-void kj_see_index(kj_body *b, const kj_expr *e)
-{
-    const indices all = indices_of(e);
-    const kj_named_value *v =
-        all.base->kind == KJ_E_NAME ? kj_warn_find(b, all.base->u.name) : NULL;
-    unsigned before = 0, next_to_last = 0, last = 0;
-    bool slices = false, row = e == b->row;
-    if (kj_warn_in_run(b))
-        return;
-    if (e->u.index.base->kind == KJ_E_INDEX)
-        b->row = e->u.index.base;
-    for (const kj_expr *i = e->u.index.args; i; i = i->next) {
-        see_step_back(b, i);
-        warn_of_end(b, i);
-    }
-    if (row || all.n > KJ_MAX_NDIM || (v && v->own_array) || is_transposed(b, all.base))
-        return;
-    for (int k = 0; k < all.n; k++) {
-        slices |= all.at[k]->kind == KJ_E_SLICE;
-        before |= last;
-        next_to_last = last;
-        last = kj_axes_of(b, all.at[k]);
-    }
-    if (slices || !before)
-        return;
-    bool near = last & X || (all.n > 2 && next_to_last & X); /* [y, x, colour] are neighbours too */
-    b->fast |= near;
-    if (!b->slow && !near && last && before & X) {
-        b->slow = e;
-        b->slow_hint = hint_of_axes(b, &all);
-    }
+    see_step_back(b, index);
+    warn_of_end(b, index);
 }
 
 /* ---- Guards ---- */
@@ -346,19 +229,4 @@ void kj_see_comparison(kj_body *b, kj_op op, const kj_expr *lhs, const kj_expr *
         guard_falling(b, rhs);
     else
         kj_guard(b, rhs);
-}
-
-void kj_warn_of_places(kj_body *b)
-{
-    if (!b->slow || b->fast || b->item->kind != KJ_I_KERNEL)
-        return;
-    kj_message *m =
-        kj_warn(b->diag, b->slow->span, KJ_RULE_SLOW_AXIS,
-                "threads that are neighbours, by threadIdx.x, use elements a row apart");
-    if (b->slow_hint)
-        kj_hint(b->diag, m, "the last index is the fast one: begin with %s", b->slow_hint);
-    else
-        kj_hint(b->diag, m,
-                "the last index is the fast one: let the first of grid(2) or grid(3), which counts "
-                "threadIdx.x, count along it");
 }

@@ -1,7 +1,7 @@
 /* The file's bodies, statement by statement, in the order in which they stand. */
 #include <string.h>
 
-#include "warn/body.h"
+#include "warn/element.h"
 #include "warn/launch.h"
 
 /* ---- Expressions ---- */
@@ -63,8 +63,10 @@ static void see_part(void *ctx, const kj_expr *e)
     else if (e->kind == KJ_E_COND)
         kj_warn_of_condition(b, e->u.cond.test);
     else if (e->kind == KJ_E_CALL && e->u.call.callee->kind == KJ_E_NAME &&
-             kj_warn_item(b->file, e->u.call.callee->u.name, KJ_I_FN))
+             kj_warn_item(b->file, e->u.call.callee->u.name, KJ_I_FN)) {
         kj_guard(b, e); /* it may ask */
+        kj_see_call_with_arrays(b, e);
+    }
     const kj_expr *operand = e->kind == KJ_E_CHAIN ? e->u.chain.operands : NULL;
     for (int i = 0; operand && operand->next; operand = operand->next, i++)
         kj_see_comparison(b, e->u.chain.ops[i], operand, operand->next);
@@ -128,17 +130,47 @@ static bool makes_own_array(const kj_expr *e)
            (strcmp(base->u.name, "shared") == 0 || strcmp(base->u.name, "local") == 0);
 }
 
+static bool is_of_own_array(const kj_body *b, const kj_expr *e)
+{
+    while (e->kind == KJ_E_INDEX)
+        e = e->u.index.base;
+    const kj_named_value *v = e->kind == KJ_E_NAME ? kj_warn_find(b, e->u.name) : NULL;
+    return v && v->own_array;
+}
+
+static const kj_steps *steps_of(const kj_body *b, const kj_expr *e)
+{
+    kj_steps *made = KJ_NEW(b->arena, kj_steps);
+    *made = kj_steps_of(b, e);
+    return made;
+}
+
+/* Those of the n-th of a grid. */
+static const kj_steps *steps_along(const kj_body *b, int n)
+{
+    kj_steps *made = KJ_NEW(b->arena, kj_steps);
+    *made = (kj_steps){.known = true};
+    if (n < 3)
+        made->of[n].by = 1;
+    return made;
+}
+
 /* What is known of the n-th name that takes the value, `alone` or as one of several. */
 static void describe(const kj_body *b, kj_named_value *v, const kj_expr *init, int n, bool alone)
 {
     if (!init || v->kind == KJ_B_VAR)
         return;
-    v->own_array = makes_own_array(init);
+    v->own_array = makes_own_array(init) || (alone && is_of_own_array(b, init));
     v->init = alone ? init : NULL;
     if (is_call(b, init, "grid")) {
         v->axes = 1u << n;
         v->least = 0;
+        v->steps = steps_along(b, n);
+    } else if (!alone && init->kind == KJ_E_MEMBER) { /* let h, w = a.shape */
+        v->steps = steps_of(b, init);
     } else if (alone) {
+        v->steps = steps_of(b, init);
+        v->view = kj_view_of(b, init);
         v->axes = kj_axes_of(b, init);
         v->least = kj_least_of(b, init);
     }
@@ -183,6 +215,8 @@ static void see_let(kj_body *b, const kj_stmt *st)
         v->least = facts[n].least;
         v->own_array = facts[n].own_array;
         v->init = facts[n].init;
+        v->steps = facts[n].steps;
+        v->view = facts[n].view;
     }
 }
 
@@ -196,11 +230,28 @@ static void note_looped(kj_body *b, kj_named_value *name, kj_span at)
     name->looped = at;
 }
 
+/* Those of range's numbers: a turn of all threads is as far apart as where they start. */
+static const kj_steps *steps_of_turns(const kj_body *b, const kj_expr *args)
+{
+    kj_steps *made = KJ_NEW(b->arena, kj_steps);
+    *made = (kj_steps){.known = true};
+    if (!args || !args->next)
+        return made;
+    kj_steps by = args->next->next ? kj_steps_of(b, args->next->next) : *made;
+    kj_steps start = kj_steps_of(b, args);
+    if (!start.known || !by.known || !kj_is_uniform_step(&by))
+        return NULL;
+    for (int k = 0; k < 3; k++)
+        made->of[k] = start.of[k];
+    return made;
+}
+
 static void see_for(kj_body *b, const kj_stmt *st)
 {
     const kj_expr *iter = st->u.for_.iter, *args = NULL;
     kj_named_value *before = b->last;
     unsigned axes = 0;
+    const kj_steps *steps = NULL;
     int64_t least = is_call(b, iter, "enumerate") ? 0 : -1; /* of the first name */
     see_part(b, iter);
     if (is_call(b, iter, "range")) {
@@ -209,6 +260,7 @@ static void see_for(kj_body *b, const kj_stmt *st)
         bool up = !step || kj_least_of(b, step) >= 0;
         least = !args || !up ? -1 : args->next ? kj_least_of(b, args) : 0;
         axes = args && args->next ? kj_axes_of(b, args) : 0;
+        steps = steps_of_turns(b, args);
     }
     for (; args; args = args->next)
         kj_guard(b, args); /* its turns depend on it */
@@ -219,6 +271,7 @@ static void see_for(kj_body *b, const kj_stmt *st)
         kj_named_value *v = kj_warn_declare(b, name->name, name->span, KJ_B_OTHER);
         v->axes = axes;
         v->least = least;
+        v->steps = steps;
         least = -1;
     }
     see_list(b, st->u.for_.body);
@@ -347,13 +400,15 @@ static void see_item(kj_body *b)
         see_type(b, p->type);
         if (p->init)
             see_part(b, p->init);
-        kj_warn_declare(b, p->name, p->span, KJ_B_PARAM)->array = p->type && p->type->ndim > 0;
+        kj_named_value *v = kj_warn_declare(b, p->name, p->span, KJ_B_PARAM);
+        v->ndim = p->type ? p->type->ndim : 0;
+        v->array = v->ndim > 0;
     }
     if (item->value)
         see_part(b, item->value);
     see_list(b, item->body);
     kj_warn_close(b, NULL);
-    kj_warn_of_places(b);
+    kj_warn_of_slow_axis(b);
 }
 
 void kj_warn_of_source(kj_arena *arena, kj_diag *diag, const kj_file *file)
