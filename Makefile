@@ -57,11 +57,15 @@ DOUBLE_TESTS = $(sort $(wildcard tests/double/check/*.c))
 API_TESTS = $(sort $(wildcard tests/api/*.c))
 # the measurement of math functions
 ULP = $(sort $(wildcard tests/ulp/*.c))
+# the package for Python: its extension takes the headers of any CPython from 3.10 on (python3-dev), and is for all of them
+PYTHON_INCLUDE ?= $(patsubst %/Python.h,%,$(lastword $(sort $(wildcard /usr/include/python3.1[0-9]/Python.h))))
+PYTHON_EXTENSION = $(sort $(wildcard python/src/*.c))
+PYTHON_PACKAGE = $(sort $(wildcard python/kjit/*.py python/kjit/*.pyi python/kjit/py.typed))
 ULP_SHARED = $(addprefix compiler/lang/,host_math.c signature.c types.c) # which the library keeps to itself
 
 C_FILES = $(COMPILER) $(RUNTIME) $(HEADERS) $(CLI) $(UNIT_TESTS) $(INTERPRETER_TESTS) $(API_TESTS) $(ULP) tests/ulp/ulp.h \
     $(DOUBLE) $(DOUBLE_TESTS) $(wildcard tests/double/*.h tests/double/*/*.h tests/api/*.h) \
-    $(wildcard tools/*.[ch] cli/*.h cli/lsp/*.[ch] bench/*/*.[ch] bench/*/*/*.[ch] gpu/*.c)
+    $(wildcard tools/*.[ch] python/src/*.[ch] cli/*.h cli/lsp/*.[ch] bench/*/*.[ch] bench/*/*/*.[ch] gpu/*.c)
 
 OWN_OBJECTS = $(patsubst %.c,$(BUILD)/obj/%.o,$(COMPILER) $(RUNTIME))
 LIB_OBJECTS = $(GENERATED:.c=.o) $(OWN_OBJECTS) $(BUILD)/gen/mathlib.o $(BUILD)/gen/std.o
@@ -117,7 +121,7 @@ LIBS = $(LLVM_LIBS) -lpng -lz -lm -ldl
 
 # ---- Goals ----
 
-.PHONY: all demo test check-llvm run-tests valgrind-tests test-programs fuzz fuzz-bounds hostile mutants deps man install uninstall deb lint format ulp docs bench-cpu bench-compile bench-growth bench-ptx gpu-bundle clean help FORCE
+.PHONY: all demo test check-llvm python run-tests valgrind-tests test-programs fuzz fuzz-bounds hostile mutants deps man install uninstall deb lint format ulp docs bench-cpu bench-compile bench-growth bench-ptx gpu-bundle clean help FORCE
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -195,6 +199,18 @@ bench-growth: all ## how the time to compile grows with the source
 
 bench-ptx: all ## kjit's GPU code beside nvcc's, by ptxas
 	@BUILD=$(BUILD) bench/ptx/run $(BENCH)
+
+python: ## build the package for Python, in $(BUILD)/python (PYTHONPATH); to install it: pip install ./python
+	@[ -n "$(PYTHON_INCLUDE)" ] || { echo "kjit: Python.h of 3.10 or newer was not found: install python3-dev, or give PYTHON_INCLUDE=" >&2; exit 1; }
+	@$(MAKE) BUILD=$(BUILD) $(BUILD)/kjit $(BUILD)/python/kjit/_kjit.abi3.so
+
+# Python's interface turns functions into void *, so -Wpedantic is not for it.
+$(BUILD)/python/kjit/_kjit.abi3.so: $(PYTHON_EXTENSION) $(wildcard python/src/*.h) include/kjit.h $(PYTHON_PACKAGE) $(BUILD)/libkjit.so
+	@mkdir -p $(@D)
+	@echo "PY   $@"
+	@cp $(PYTHON_PACKAGE) $(@D)
+	@$(CC) $(CPPFLAGS_ALL) -isystem $(PYTHON_INCLUDE) $(filter-out -Wpedantic,$(WARNINGS)) $(CFLAGS_ALL) $(LDFLAGS_ALL) -shared -o $@ \
+	    $(PYTHON_EXTENSION) -L$(BUILD) -lkjit -Wl,-rpath,$(abspath $(BUILD))
 
 # Manual pages, of what the command and the header say.
 man: $(BUILD)/man/kjit.1 $(BUILD)/man/kjit.3 ## write the manual pages kjit(1) and kjit(3) in $(BUILD)/man
@@ -357,7 +373,8 @@ $(BUILD)/flags: FORCE
 
 # ---- Tests: a unit test sees the compiler's headers, an API test kjit.h and the shared library alone ----
 
-test-programs: $(UNIT_PROGRAMS) $(INTERPRETER_PROGRAMS) $(API_PROGRAMS) $(BUILD)/tests/ulp/ulp $(DOUBLE_PROGRAMS) $(BUILD)/tests/double/libcuda.so.1
+test-programs: $(UNIT_PROGRAMS) $(INTERPRETER_PROGRAMS) $(API_PROGRAMS) $(BUILD)/tests/ulp/ulp $(DOUBLE_PROGRAMS) $(BUILD)/tests/double/libcuda.so.1 \
+    $(if $(SAN),,$(if $(PYTHON_INCLUDE),$(BUILD)/python/kjit/_kjit.abi3.so))
 
 # The driver double: a library that nothing unloads, by a driver's name. The interpreter's loops are worth -O3 and
 # this machine's vectors; any other model of thread-local memory in a library that comes by dlopen is more than

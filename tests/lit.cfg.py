@@ -69,6 +69,21 @@ for name in ("libzip.so.5", "libzip.so.4"): # as the library looks for it
 config.substitutions.append(("%lld", "-fuse-ld=lld" if shutil.which("ld.lld") else ""))
 if subprocess.run([f"{build}/kjit", "env"], stdout=subprocess.PIPE).stdout.find(b"lsp     jansson") >= 0: # it has kjit lsp
     config.available_features.add("lsp")
+# The package for Python, by the first Python from 3.10 on that has NumPy, else the first.
+package = os.path.exists(f"{build}/python/kjit/_kjit.abi3.so")
+asked = "import sys; assert sys.version_info >= (3, 10)"
+pythons = [p for p in (os.environ["KJIT_PYTHON"], "/usr/bin/python3") if package and not subprocess.run([p, "-c", asked]).returncode]
+numpys = [p for p in pythons if not subprocess.run([p, "-c", "import numpy"], stderr=subprocess.DEVNULL).returncode]
+if pythons:
+    config.available_features.add("python-package")
+    config.substitutions.append(("%pykjit", f"env PYTHONPATH={build}/python {(numpys or pythons)[0]}"))
+    config.substitutions.append(("%pyplain", (numpys or pythons)[0]))
+if numpys:
+    config.available_features.add("numpy")
+elif pythons:
+    lit_config.note("tests of kjit for Python with arrays of NumPy's are left out: no Python has NumPy (python3-numpy)")
+if not package and not os.environ.get("KJIT_SAN"):
+    lit_config.note("tests of kjit for Python are left out: `make python` was not done, or python3-dev is not here")
 if os.path.exists("/usr/include/dlpack/dlpack.h"):
     config.available_features.add("dlpack.h")
 try: # a container may have no terminals to give

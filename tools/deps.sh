@@ -46,13 +46,16 @@ missing() {
 # What is optional: a linker that takes a third of the others' time, LLVM's own where apt has it; and what some tests
 # use, which are left out without it: of the sample over MPI; of a program with a comma in its numbers; JPEG pictures
 # (Ubuntu's name has no 0); archives (the newer the system, the higher libzip's number); of .knl in an editor. Without
-# jansson there is no `kjit lsp`.
+# jansson there is no `kjit lsp`, without python3-dev no package for Python, whose tests want NumPy, and pip to install it.
 library() { (ldconfig -p || /sbin/ldconfig -p) 2>/dev/null | grep -q "$1"; }
 llvm=$(tools/find-llvm.sh "${LLVM_LINK:-static}" || true)
 wanted=$(have ld.lld || [ -x "$(${llvm:-false} --bindir)/ld.lld" ] || echo lld
     have mpicc || echo libopenmpi-dev openmpi-bin; [ -f /usr/share/i18n/locales/de_DE ] || echo locales
     library libturbojpeg.so.0 || echo libturbojpeg0; library 'libzip.so.[45]' || echo libzip4; have vim || echo vim
-    header jansson.h || echo libjansson-dev)
+    header jansson.h || echo libjansson-dev
+    [ -n "$(ls /usr/include/python3.1[0-9]/Python.h 2>/dev/null)" ] || echo python3-dev
+    /usr/bin/python3 -c 'import numpy' 2>/dev/null || echo python3-numpy
+    /usr/bin/python3 -c 'import setuptools, wheel, pip' 2>/dev/null || echo python3-setuptools python3-wheel python3-pip)
 need=$(missing | tr '\n' ' ')
 [ -n "$need$wanted" ] || exit 0
 if ! have apt-get; then

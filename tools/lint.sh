@@ -9,7 +9,7 @@ sources=$(git ls-files -co --exclude-standard '*.c' 2>/dev/null || find . -name 
 texts=$(git ls-files -co --exclude-standard '*.c' '*.h' '*.def' '*.l' '*.y' 2>/dev/null)
 
 # bench/ and samples of foreign code have flags of their own
-checked=$(printf '%s\n' $sources | grep -Ev '^(bench|tests/data)/')
+checked=$(printf '%s\n' $sources | grep -Ev '^(bench|tests/data|python)/')
 if mpi=$(mpicc --showme:compile 2>/dev/null); then
     CHECK="$CHECK $(echo "$mpi" | sed 's/-I/-isystem/g')"
 else
@@ -35,6 +35,14 @@ for compiler in "${CC:-gcc}" clang; do
     echo "lint: $compiler"
     # optimising, for the warnings that follow values
     printf '%s\n' $checked | xargs -P "$(nproc)" -n 1 "$compiler" $CHECK -O2 -Werror -c -o /dev/null || failed=1
+done
+
+# Python's headers are neither of this standard nor free of warnings.
+for header in $(ls -d /usr/include/python3.1[0-9] 2>/dev/null | tail -1); do
+    echo "lint: python"
+    for file in python/src/*.c; do
+        "${CC:-gcc}" $(echo "$CHECK" | sed 's/-Wpedantic//') -isystem "$header" -O2 -Werror -c -o /dev/null "$file" || failed=1
+    done
 done
 
 # Formats and letters depend on the locale of the program around the library: only c_locale.c calls the C library for them.

@@ -1,0 +1,25 @@
+"""kjit: kernels in a small language, compiled at run time and launched on NumPy arrays, on the CPU or a GPU.
+
+    import kjit, numpy
+    mod = kjit.compile("kernel saxpy(a: f32, x: f32[], y: f32[]) { let i = grid(1); if i < y.size { y[i] += a * x[i] } }")
+    x, y = numpy.ones(1000, numpy.float32), numpy.zeros(1000, numpy.float32)
+    mod.saxpy[4, 256](2.0, x, y)            # or mod.saxpy.forall(1000)(2.0, x, y)
+
+docs/python.md shows the rest. Names are Numba's where it has them."""
+from ._array import Array
+from ._context import (Context, Device, asarray, compile, default_context, default_stream, defer_cleanup, device_array,
+                       device_array_like, devices, event, event_elapsed_time, from_dlpack, managed_array, mapped_array,
+                       pinned_array, set_default_context, stream, synchronize, to_device)
+from ._errors import (ArgumentError, Cancelled, CompileError, DeviceError, Error, Fault, FileError, InvalidError,
+                      KernelWarning, LaunchError, LimitError, NotFoundError, OutOfMemoryError, ShapeError, Timeout)
+from ._interop import In, Out
+from ._kjit import Event, Kernel, Launcher, Stream
+from ._kjit import _version
+from ._module import Diagnostic, Module
+from ._types import Record
+
+__version__ = _version()
+__all__ = [name for name in dir() if not name.startswith("_")]
+for _name in __all__:  # what they are called by programs, in messages and help()
+    if isinstance(globals()[_name], type) and globals()[_name].__module__.startswith("kjit._"):
+        globals()[_name].__module__ = "kjit"

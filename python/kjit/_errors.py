@@ -1,0 +1,133 @@
+"""The exceptions of kjit, one for each status of its C functions that a program tells apart."""
+
+
+class Error(Exception):
+    """A call of kjit's failed. `status` is the name of its kjit_status, "KJIT_TYPE"."""
+
+    status = "KJIT_INVALID"
+
+
+class InvalidError(Error, ValueError):
+    """An argument is not valid."""
+
+
+class OutOfMemoryError(Error, MemoryError):
+    """Memory ran out, also inside the compiler."""
+
+    status = "KJIT_NO_MEMORY"
+
+
+class CompileError(Error):
+    """The source has errors. The text shows each with its line; `diagnostics` has them as a list of Diagnostic."""
+
+    status = "KJIT_COMPILE"
+
+    def __init__(self, text, diagnostics=()):
+        super().__init__(text)
+        self.diagnostics = list(diagnostics)
+
+
+class NotFoundError(Error, LookupError):
+    """There is no such kernel, record, constant, ..."""
+
+    status = "KJIT_NOT_FOUND"
+
+
+class ArgumentError(Error, TypeError):
+    """An argument's type is not its parameter's, or a number does not fit there."""
+
+    status = "KJIT_TYPE"
+
+
+class ShapeError(Error, ValueError):
+    """A shape does not match."""
+
+    status = "KJIT_SHAPE"
+
+
+class LaunchError(Error, ValueError):
+    """The launch is not possible: the number of arguments, the grid, the block, a `requires`."""
+
+    status = "KJIT_LAUNCH"
+
+
+class FileError(Error, OSError):
+    """A file could not be read or written, or its content is not as it should be."""
+
+    status = "KJIT_IO"
+
+
+class DeviceError(Error):
+    """The device is not available, or was lost."""
+
+    status = "KJIT_NO_DEVICE"
+
+
+class LimitError(Error):
+    """A limit of the context is exceeded."""
+
+    status = "KJIT_LIMIT"
+
+
+class Fault(Error):
+    """A kernel failed while it ran. The text shows the place; the attributes have what it says:
+
+    kind ("bounds", "assert", "race", "cancelled", "timeout", ...), message, hint, kernel, file, line, column, end_line,
+    end_column, block and thread (tuples or None); of an index outside of its array: array, axis, index, extent; of a
+    barrier: arrived, expected; of a race: access, other_access, other_file, other_line, other_column, other_block,
+    other_thread."""
+
+    status = "KJIT_FAULT"
+    kind = "unknown"
+    message = hint = kernel = file = block = thread = array = None
+    line = column = end_line = end_column = 0
+    axis, index, extent, arrived, expected = -1, 0, 0, 0, 0
+    access = other_access = other_file = other_block = other_thread = None
+    other_line = other_column = 0
+
+
+class Cancelled(Fault):
+    """The launch was cancelled."""
+
+    status = "KJIT_CANCELLED"
+    kind = "cancelled"
+
+
+class Timeout(Fault, TimeoutError):
+    """The launch ran out of time."""
+
+    status = "KJIT_TIMEOUT"
+    kind = "timeout"
+
+
+class KernelWarning(UserWarning):
+    """What the compiler warns of."""
+
+
+_CLASSES = {
+    "KJIT_INVALID": InvalidError,
+    "KJIT_NO_MEMORY": OutOfMemoryError,
+    "KJIT_COMPILE": CompileError,
+    "KJIT_NOT_FOUND": NotFoundError,
+    "KJIT_TYPE": ArgumentError,
+    "KJIT_SHAPE": ShapeError,
+    "KJIT_LAUNCH": LaunchError,
+    "KJIT_FAULT": Fault,
+    "KJIT_ASSERT": Fault,
+    "KJIT_IO": FileError,
+    "KJIT_FORMAT": FileError,
+    "KJIT_NO_DEVICE": DeviceError,
+    "KJIT_LOST": DeviceError,
+    "KJIT_CANCELLED": Cancelled,
+    "KJIT_TIMEOUT": Timeout,
+    "KJIT_LIMIT": LimitError,
+}
+
+
+def make(status, text, fault):
+    """The exception of a status: called by the extension."""
+    error = _CLASSES.get(status, Error)(text)
+    error.status = status
+    for name, value in (fault or {}).items():
+        setattr(error, name, value)
+    return error

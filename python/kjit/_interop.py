@@ -1,0 +1,54 @@
+"""Arrays of other libraries, which have no buffer: by DLPack or __array_interface__, without a copy."""
+from . import _kjit, _types
+
+
+class In:
+    """In(x): the launch only reads the array; what the kernel writes does not come back."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array):
+        self.array = array
+
+
+class Out(In):
+    """Out(x): what the array had before does not go to a GPU."""
+
+    __slots__ = ()
+
+
+def adopt(context, value):
+    """An Array over another library's: called by the extension for arguments that it does not know."""
+    if hasattr(value, "__array_interface__"):
+        return _from_interface(context, value, value.__array_interface__)
+    if hasattr(value, "__dlpack__"):
+        return from_dlpack(context, value)
+    number = getattr(value, "__index__", None)
+    if number:
+        return number()
+    hint = ": numpy.array(...) makes an array of it" if isinstance(value, (list, tuple)) else ""
+    raise TypeError(f"a kernel takes no argument of type '{type(value).__name__}'{hint}")
+
+
+def from_dlpack(context, value):
+    try:
+        capsule = value.__dlpack__(max_version=(1, 0))
+    except TypeError:  # of before version 1
+        capsule = value.__dlpack__()
+    return _kjit._from_dlpack(context, capsule)
+
+
+def _from_interface(context, value, interface):
+    typestr, shape, strides = interface["typestr"], tuple(interface["shape"]), interface.get("strides")
+    data = interface.get("data")
+    if not isinstance(data, tuple):
+        buffer = context._wrap(value if data is None else data)
+        view = buffer if typestr[1:] == "u1" else buffer.view(typestr)
+        return view.reshape(shape)
+    if typestr[1] == "V" and len(interface.get("descr", ())) > 1:
+        dtype = _types.numpy().dtype(interface["descr"])
+        number, size = _types.dtype_number(context, dtype), dtype.itemsize
+    else:
+        number = _types.dtype_number(context, typestr)
+        size = _kjit._dtype_size(number)
+    return _kjit._from_address(context, data[0], number, size, shape, strides, data[1], value)

@@ -1,0 +1,106 @@
+/* A kjit_status in, a Python exception out. The classes are those of kjit/_errors.py. */
+#include "kjp.h"
+
+/* The dictionary's item takes the reference over; a NULL is a failure already. */
+static int put(PyObject *dict, const char *name, PyObject *value)
+{
+    int failed = !value || PyDict_SetItemString(dict, name, value) < 0;
+    Py_XDECREF(value);
+    return failed ? -1 : 0;
+}
+
+static PyObject *text_or_none(const char *text)
+{
+    return text ? PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace")
+                : Py_NewRef(Py_None);
+}
+
+/* "KJIT_FAULT_BOUNDS" as "bounds" */
+static PyObject *kind_name(kjit_fault_kind kind)
+{
+    static const char prefix[] = "KJIT_FAULT_";
+    const char *name = kjit_fault_kind_name(kind);
+    if (!name)
+        return PyUnicode_FromString("unknown");
+    PyObject *text = PyUnicode_FromString(name + (sizeof prefix - 1));
+    PyObject *lower = text ? PyObject_CallMethod(text, "lower", NULL) : NULL;
+    Py_XDECREF(text);
+    return lower;
+}
+
+/* Of a block or a thread; what a fault does not have is -1 there. */
+static PyObject *place_or_none(const int64_t place[3])
+{
+    return place[0] < 0 ? Py_NewRef(Py_None) : kjp_tuple(place, 3);
+}
+
+static PyObject *access_name(kjit_access access)
+{
+    static const char *const names[] = {NULL, "read", "write", "atomic"};
+    return text_or_none((unsigned)access < 4 ? names[access] : NULL);
+}
+
+static PyObject *index_of(const kjit_fault *fault)
+{
+    return fault->index_unsigned ? PyLong_FromUnsignedLongLong((uint64_t)fault->index)
+                                 : PyLong_FromLongLong(fault->index);
+}
+
+static int put_other_access(PyObject *dict, const kjit_fault *f)
+{
+    return put(dict, "access", access_name(f->access)) ||
+           put(dict, "other_access", access_name(f->other_access)) ||
+           put(dict, "other_file", text_or_none(f->other_file)) ||
+           put(dict, "other_line", PyLong_FromLong(f->other_line)) ||
+           put(dict, "other_column", PyLong_FromLong(f->other_column)) ||
+           put(dict, "other_block", place_or_none(f->other_block)) ||
+           put(dict, "other_thread", place_or_none(f->other_thread));
+}
+
+static PyObject *fault_fields(const kjit_fault *f)
+{
+    PyObject *dict = PyDict_New();
+    if (dict &&
+        (put(dict, "kind", kind_name(f->kind)) || put(dict, "message", text_or_none(f->message)) ||
+         put(dict, "hint", text_or_none(f->hint)) || put(dict, "kernel", text_or_none(f->kernel)) ||
+         put(dict, "file", text_or_none(f->file)) || put(dict, "line", PyLong_FromLong(f->line)) ||
+         put(dict, "column", PyLong_FromLong(f->column)) ||
+         put(dict, "end_line", PyLong_FromLong(f->end_line)) ||
+         put(dict, "end_column", PyLong_FromLong(f->end_column)) ||
+         put(dict, "block", place_or_none(f->block)) ||
+         put(dict, "thread", place_or_none(f->thread)) ||
+         put(dict, "array", text_or_none(f->array)) ||
+         put(dict, "axis", PyLong_FromLong(f->axis)) || put(dict, "index", index_of(f)) ||
+         put(dict, "extent", PyLong_FromLongLong(f->extent)) ||
+         put(dict, "arrived", PyLong_FromLongLong(f->arrived)) ||
+         put(dict, "expected", PyLong_FromLongLong(f->expected)) || put_other_access(dict, f)))
+        Py_CLEAR(dict);
+    return dict;
+}
+
+PyObject *kjp_fail(kjit_context *ctx, kjit_status status)
+{
+    kjit_fault fault = {.size = sizeof fault};
+    PyObject *text = text_or_none(kjit_last_error(ctx));
+    int is_fault = (status == KJIT_FAULT || status == KJIT_CANCELLED || status == KJIT_TIMEOUT) &&
+                   kjit_last_fault(ctx, &fault);
+    PyObject *fields = is_fault ? fault_fields(&fault) : Py_NewRef(Py_None);
+    /* What Ctrl-C has ended is a KeyboardInterrupt, if the program's handler makes one. */
+    int interrupted = status == KJIT_CANCELLED && PyErr_CheckSignals() < 0;
+    PyObject *name = interrupted ? NULL : PyUnicode_FromString(kjit_status_name(status));
+    PyObject *error = text && fields && name
+                          ? PyObject_CallFunctionObjArgs(kjp.error, name, text, fields, NULL)
+                          : NULL;
+    if (error)
+        PyErr_SetObject((PyObject *)Py_TYPE(error), error);
+    Py_XDECREF(error);
+    Py_XDECREF(name);
+    Py_XDECREF(fields);
+    Py_XDECREF(text);
+    return NULL;
+}
+
+PyObject *kjp_done(kjit_context *ctx, kjit_status status)
+{
+    return status == KJIT_OK ? Py_NewRef(Py_None) : kjp_fail(ctx, status);
+}

@@ -1,0 +1,166 @@
+"""Launches: grids, blocks, forall, what they refuse, and kernels as objects."""
+import unittest
+
+import kjit
+import numpy as np
+from support import SAXPY, cases, main, module
+
+WHERE = """
+kernel where(out: i64[]) {
+    let t = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x
+    let b = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x
+    out[b * blockDim.x * blockDim.y * blockDim.z + t] = 1
+}
+"""
+SHAPES = {
+    "numbers": (4, 8, 32), "tuples": ((4,), (8,), 32), "two axes": ((2, 3), (4, 2), 48), "three": ((2, 1, 2), (2, 2, 2), 32),
+    "lists": ([2, 2], [4], 16), "NumPy's ints": (np.int64(4), np.int32(8), 32), "mixed": (3, (2, 2), 12),
+    "array": (np.array([2, 2]), 4, 16), "0 blocks": (0, 8, 0), "0 means 1": ((3, 0, 0), (4, 0, 0), 12),
+}
+
+
+@cases(SHAPES)
+class Shapes(unittest.TestCase):
+    def check(self, grid, block, threads):
+        out = np.zeros(64, np.int64)
+        module(WHERE).where[grid, block](out)
+        self.assertEqual((out[:threads].all(), out[threads:].any()), (True, False))
+
+
+REFUSED = {
+    "one": (lambda k: k[4], ValueError), "four": (lambda k: k[4, 8, None, 0], ValueError), "text": (lambda k: k["4", 8], TypeError),
+    "float": (lambda k: k[4.0, 8], TypeError), "four axes": (lambda k: k[(1, 1, 1, 1), 8], ValueError),
+    "None": (lambda k: k[None, 8], TypeError), "no stream": (lambda k: k[4, 8, "s"], TypeError),
+    "large block": (lambda k: k[4, 2048](np.zeros(64, np.int64)), kjit.LaunchError),
+    "negative": (lambda k: k[-1, 8](np.zeros(64, np.int64)), kjit.LaunchError),
+    "large number": (lambda k: k[1 << 70, 8], OverflowError), "called itself": (lambda k: k(1), TypeError),
+    "forall of text": (lambda k: k.forall("x"), TypeError), "forall of negative": (lambda k: k.forall(-1), ValueError),
+    "forall limited": (lambda k: k.forall(3).within(1), ValueError), "within text": (lambda k: k[1, 1].within("x"), TypeError),
+    "made by hand": (lambda k: type(k)(), TypeError), "launcher made by hand": (lambda k: type(k[1, 1])(), TypeError),
+}
+
+
+@cases(REFUSED)
+class Refused(unittest.TestCase):
+    def check(self, call, error):
+        with self.assertRaises(error):
+            call(module(WHERE).where)
+
+
+class Launches(unittest.TestCase):
+    def setUp(self):
+        self.mod = module(SAXPY)
+        self.x, self.y = np.ones(1000, np.float32), np.zeros(1000, np.float32)
+
+    def test_forall(self):
+        self.mod.saxpy.forall(1000)(2.0, self.x, self.y)
+        self.assertTrue((self.y == 2).all())
+
+    def test_forall_in_a_stream(self):
+        stream = kjit.stream()
+        self.mod.saxpy.forall(1000, stream)(2.0, self.x, self.y)
+        self.mod.saxpy.forall(n=1000, stream=stream)(2.0, self.x, self.y)
+        stream.synchronize()
+        self.assertTrue((self.y == 4).all())
+
+    def test_stream(self):
+        with kjit.stream() as stream:
+            for _ in range(10):
+                self.mod.saxpy[4, 256, stream](1.0, self.x, self.y)
+        self.assertTrue((self.y == 10).all())
+
+    def test_stream_0_is_none(self):
+        self.mod.saxpy[4, 256, 0](1.0, self.x, self.y)
+        self.mod.saxpy[4, 256, None](1.0, self.x, self.y)
+        self.assertTrue((self.y == 2).all())
+
+    def test_launcher_again_and_again(self):
+        launcher = self.mod.saxpy[4, 256]
+        for i in range(5):
+            launcher(1.0, self.x, self.y)
+        self.assertTrue((self.y == 5).all())
+
+    def test_strides(self):
+        y = np.zeros((1000, 3), np.float32)
+        self.mod.saxpy[4, 256](3.0, self.x[::-1], y[:, 1])
+        self.assertEqual((y[:, 1] == 3).all() and not y[:, [0, 2]].any(), True)
+
+    def test_device_arrays(self):
+        x, y = kjit.to_device(self.x), kjit.to_device(self.y)
+        self.mod.saxpy[4, 256](2.0, x, y)
+        self.assertTrue((y.copy_to_host() == 2).all())
+
+    def test_within(self):
+        self.mod.saxpy[4, 256].within(10000)(2.0, self.x, self.y)
+        self.assertTrue((self.y == 2).all())
+
+    def test_module_goes_first(self):
+        launcher = kjit.compile(SAXPY).saxpy[4, 256]
+        launcher(2.0, self.x, self.y)
+        self.assertTrue((self.y == 2).all())
+
+    def test_repr_and_names(self):
+        kernel = self.mod.saxpy
+        self.assertEqual((repr(kernel), kernel.__name__), ("<kernel saxpy>", "saxpy"))
+        self.assertEqual(repr(kernel[4, (8, 2)]), "<kernel saxpy, grid (4, 1, 1), block (8, 2, 1)>")
+        self.assertEqual(repr(kernel.forall(5)), "<kernel saxpy for 5 elements>")
+        self.assertEqual((kernel == self.mod.saxpy, kernel != self.mod.saxpy, kernel == 3), (True, False, False))
+        self.assertEqual(len({kernel, self.mod.saxpy}), 1)
+        self.assertIs(kernel.module, self.mod)
+
+    def test_doc(self):
+        self.assertEqual(self.mod.saxpy.__doc__, "y += a * x\n\nkernel saxpy(a: f32, x: f32[], y: f32[])")
+
+    def test_requires(self):
+        mod = module("kernel f(x: f32[], y: f32[]) { requires x.size == y.size; let i = grid(1); if i < y.size { y[i] = x[i] } }")
+        with self.assertRaisesRegex(kjit.LaunchError, r"requires x.size == y.size"):
+            mod.f[1, 1](self.x, self.y[:5])
+
+    def test_number_of_axes(self):
+        with self.assertRaises(kjit.ShapeError):
+            self.mod.saxpy[1, 1](1.0, self.x.reshape(10, 100), self.y)
+
+
+class Modules(unittest.TestCase):
+    def test_kernels(self):
+        mod = kjit.compile("kernel a(x: f32[]) { x[0] = 1.0 }\nkernel run_(x: f32[]) { x[0] = 2.0 }\nkernel emit(x: f32[]) { x[0] = 3.0 }")
+        self.assertEqual(mod.kernels, ("a", "run_", "emit"))
+        x = np.zeros(1, np.float32)
+        mod.emit[1, 1](x)  # in front of the method of that name
+        self.assertEqual(x[0], 3)
+        self.assertTrue({"a", "emit", "run"} <= set(dir(mod)))
+        self.assertIn("a, run_, emit", repr(mod))
+
+    def test_none(self):
+        with self.assertRaisesRegex(AttributeError, "saxpy"):
+            module(SAXPY).saxpi
+        with self.assertRaisesRegex(kjit.NotFoundError, "did you mean 'saxpy'"):
+            module(SAXPY)["saxpi"][1, 1](1)
+        with self.assertRaises(TypeError):
+            module(SAXPY)[3]
+
+    def test_used_files(self):
+        sources = {"blur.knl": "kernel twice(x: f32[]) { let i = grid(1); if i < x.size { x[i] *= 2.0 } }"}
+        mod = kjit.compile('use "blur.knl"\nkernel own(x: f32[]) { x[0] = 1.0 }', sources=sources, warn="off")
+        x = np.ones(4, np.float32)
+        mod["blur.twice"].forall(4)(x)
+        self.assertEqual(x.tolist(), [2] * 4)
+
+    def test_set_const(self):
+        mod = kjit.compile("const table: f32[4]\nkernel f(x: f32[]) { let i = grid(1); if i < x.size { x[i] = table[i % 4] } }")
+        x = np.zeros(4, np.float32)
+        mod.set_const("table", np.arange(4, dtype=np.float32))
+        mod.f[1, 4](x)
+        self.assertEqual(x.tolist(), [0, 1, 2, 3])
+        with self.assertRaises(kjit.NotFoundError):
+            mod.set_const("tables", np.arange(4, dtype=np.float32))
+
+    def test_emit(self):
+        self.assertIn("saxpy", module(SAXPY).emit("llvm", "saxpy", (64, 1, 1)))
+        self.assertIn("kernel", module(SAXPY).emit("ast"))
+        with self.assertRaises(kjit.Error):
+            module(SAXPY).emit("nothing")
+
+
+if __name__ == "__main__":
+    main()
