@@ -78,6 +78,8 @@ if pythons:
     config.available_features.add("python-package")
     config.substitutions.append(("%pykjit", f"env PYTHONPATH={build}/python {(numpys or pythons)[0]}"))
     config.substitutions.append(("%pyplain", (numpys or pythons)[0]))
+if pythons and not subprocess.run([(numpys or pythons)[0], "-c", "import setuptools, wheel, pip"], stderr=subprocess.DEVNULL).returncode:
+    config.available_features.add("python-pip")
 if numpys:
     config.available_features.add("numpy")
 elif pythons:

@@ -139,9 +139,11 @@ class Array(_kjit.Array):
         return self._transpose((axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes) or None)
 
     def is_c_contiguous(self):
+        """Do the elements lie densely in C order?"""
         return self._is_contiguous("C")
 
     def is_f_contiguous(self):
+        """Do the elements lie densely in Fortran's order?"""
         return self._is_contiguous("F")
 
     def copy_to_host(self, ary=None, stream=None):

@@ -74,8 +74,8 @@ class Fault(Error):
 
     kind ("bounds", "assert", "race", "cancelled", "timeout", ...), message, hint, kernel, file, line, column, end_line,
     end_column, block and thread (tuples or None); of an index outside of its array: array, axis, index, extent; of a
-    barrier: arrived, expected; of a race: access, other_access, other_file, other_line, other_column, other_block,
-    other_thread."""
+    barrier: arrived, expected; of a race: access, other_access ("read", "write", "atomic"), and the other's other_file, other_line,
+    other_column, other_end_line, other_end_column, other_block, other_thread."""
 
     status = "KJIT_FAULT"
     kind = "unknown"
@@ -83,7 +83,7 @@ class Fault(Error):
     line = column = end_line = end_column = 0
     axis, index, extent, arrived, expected = -1, 0, 0, 0, 0
     access = other_access = other_file = other_block = other_thread = None
-    other_line = other_column = 0
+    other_line = other_column = other_end_line = other_end_column = 0
 
 
 class Cancelled(Fault):

@@ -53,6 +53,8 @@ static int put_other_access(PyObject *dict, const kjit_fault *f)
            put(dict, "other_file", text_or_none(f->other_file)) ||
            put(dict, "other_line", PyLong_FromLong(f->other_line)) ||
            put(dict, "other_column", PyLong_FromLong(f->other_column)) ||
+           put(dict, "other_end_line", PyLong_FromLong(f->other_end_line)) ||
+           put(dict, "other_end_column", PyLong_FromLong(f->other_end_column)) ||
            put(dict, "other_block", place_or_none(f->other_block)) ||
            put(dict, "other_thread", place_or_none(f->other_thread));
 }

@@ -3,8 +3,8 @@
  * convenience and not speed is written in Python (python/kjit), over the names that begin with an
  * underscore here.
  *
- * Every function is called with the GIL held unless it says otherwise. Those that give PyObject
- * * or int follow Python's rule: NULL or -1 with an exception set. */
+ * Every function is called with the GIL held unless it says otherwise. Those that give an object
+ * or an int follow Python's rule: NULL or -1 with an exception set. */
 #ifndef KJP_H
 #define KJP_H
 
