@@ -188,6 +188,9 @@ kjit_status kj_array_numbers(kjit_array **a);
 
 /* ---- Elements as text (format.c, float_text.c) ---- */
 
+/* kjit_array_format; whole: of long axes not the ends alone. */
+kjit_status kj_array_format(kjit_array *a, bool whole, char **out);
+
 enum { KJ_SCALAR_TEXT = 64 };
 /* One element as NumPy prints a scalar: "0.1", "1e-05", "True"; returns buf. */
 const char *kj_scalar_text(kjit_dtype dtype, const void *element, char buf[KJ_SCALAR_TEXT]);

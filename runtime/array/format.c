@@ -34,8 +34,9 @@ typedef struct printer {
     int cuts; /* axes that a summary cuts */
     form forms[2];
     int nforms;
-    kj_text line; /* of a row, being filled */
-    size_t skip;  /* columns of it that are written already */
+    kj_text line;        /* of a row, being filled */
+    kjit_status stopped; /* by the run block's time */
+    size_t skip;         /* columns of it that are written already */
     /* of records: */
     struct printer *fields; /* each of a view of the field */
     int nfields;
@@ -277,6 +278,15 @@ static void extend(printer *p, const char *word, int width, int indent)
     kj_text_puts(line, word);
 }
 
+/* Is there time for the row's i-th element? */
+static bool goes_on(printer *p, int64_t i)
+{
+    enum { EACH = 1024 };
+    if (i % EACH == 0 && p->stopped == KJIT_OK)
+        p->stopped = kj_check_run(p->a->ctx);
+    return p->stopped == KJIT_OK;
+}
+
 /* One row; `indent` columns are already on its first line. */
 static void put_row(printer *p, const char *at, int indent, int width)
 {
@@ -284,7 +294,7 @@ static void put_row(printer *p, const char *at, int indent, int width)
     bool first = true;
     spaces(&p->line, indent);
     p->skip = (size_t)indent;
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < n && goes_on(p, i); i++) {
         if (!first)
             kj_text_puts(&p->line, " ");
         if (cut(p, p->a->ndim - 1) && i == EDGE) {
@@ -364,14 +374,14 @@ static kjit_status prepare(printer *p, kjit_array *a, bool summary, int cuts)
     return status;
 }
 
-static kjit_status put_array(kjit_array *a, kj_text *out)
+static kjit_status put_array(kjit_array *a, bool whole, kj_text *out)
 {
     if (a->size == 0) {
         kj_text_puts(out, "[]");
         return KJIT_OK;
     }
     printer p = {.out = out};
-    kjit_status status = prepare(&p, a, a->size > THRESHOLD, a->ndim);
+    kjit_status status = prepare(&p, a, !whole && a->size > THRESHOLD, a->ndim);
     if (status == KJIT_OK && a->ndim > 0)
         put_axis(&p, 0, a->data, 1, LINE);
     else if (status == KJIT_OK && p.nfields)
@@ -379,11 +389,12 @@ static kjit_status put_array(kjit_array *a, kj_text *out)
     else if (status == KJIT_OK)
         kj_text_puts(out, kj_scalar_text(a->dtype, a->data, (char[KJ_SCALAR_TEXT]){0}));
     out->failed |= p.line.failed;
+    status = status == KJIT_OK ? p.stopped : status;
     free_printer(&p);
     return status;
 }
 
-kjit_status kjit_array_format(kjit_array *a, char **out)
+kjit_status kj_array_format(kjit_array *a, bool whole, char **out)
 {
     kjit_status status = KJ_MAKES(out, kj_enter_array(a), a->ctx);
     if (status != KJIT_OK)
@@ -396,7 +407,7 @@ kjit_status kjit_array_format(kjit_array *a, char **out)
         return status;
     kj_text text = {0};
     kj_float_env env = kj_float_enter();
-    status = put_array(host, &text);
+    status = put_array(host, whole, &text);
     kj_float_leave(env);
     kjit_array_free(host);
     if (status != KJIT_OK || text.failed) {
@@ -405,4 +416,9 @@ kjit_status kjit_array_format(kjit_array *a, char **out)
     }
     *out = text.data;
     return KJIT_OK;
+}
+
+kjit_status kjit_array_format(kjit_array *a, char **out)
+{
+    return kj_array_format(a, false, out);
 }

@@ -33,7 +33,7 @@ static bool assertion_failed(kj_run *r, kj_span at, const kj_expr *message, kj_r
     kj_text why = {0}, shown = {0};
     kj_rvalue v = kj_run_none();
     if (message &&
-        (!kj_run_eval(r, message, &v) || !kj_run_put_value(r, message->span, &why, v, false))) {
+        (!kj_run_eval(r, message, &v) || !kj_run_put_value(r, message->span, &why, v, KJ_PUT_PLAIN))) {
         kj_text_free(&why);
         return false;
     }
@@ -41,9 +41,9 @@ static bool assertion_failed(kj_run *r, kj_span at, const kj_expr *message, kj_r
     bool comparison = sides[0].kind != KJ_R_NONE && sides[1].kind != KJ_R_NONE;
     if (comparison) {
         kj_text_puts(&shown, "the left side is ");
-        kj_run_put_value(r, at, &shown, sides[0], true);
+        kj_run_put_value(r, at, &shown, sides[0], KJ_PUT_QUOTED);
         kj_text_puts(&shown, ", the right side ");
-        kj_run_put_value(r, at, &shown, sides[1], true);
+        kj_run_put_value(r, at, &shown, sides[1], KJ_PUT_QUOTED);
     }
     if (why.data && why.size > 0)
         kj_run_fail(r, KJIT_ASSERT, at, "assertion failed: %s", why.data);

@@ -13,19 +13,30 @@ static bool text_option(kj_run *r, const kj_rcall *c, int i, const char **text, 
     return true;
 }
 
+/* By the option whole. */
+static bool how_to_put(kj_run *r, kj_rcall *c, int i, int *how)
+{
+    bool whole = false;
+    bool ok = !c->given[i] || kj_run_truth(r, c->spans[i], "whole", c->args[i], &whole);
+    *how = whole ? KJ_PUT_WHOLE : KJ_PUT_PLAIN;
+    return ok;
+}
+
 bool kj_run_print(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     const char *sep = " ", *end = "\n";
     size_t sep_len = 1, end_len = 1;
     *out = kj_run_none();
-    if (!text_option(r, c, 1, &sep, &sep_len) || !text_option(r, c, 2, &end, &end_len))
+    int how;
+    if (!text_option(r, c, 1, &sep, &sep_len) || !text_option(r, c, 2, &end, &end_len) ||
+        !how_to_put(r, c, 3, &how))
         return false;
     kj_text t = {0};
     bool ok = true;
     for (int i = 0; ok && i < c->nrest; i++) {
         if (i > 0)
             kj_text_add(&t, sep, sep_len);
-        ok = kj_run_put_value(r, c->rest_exprs[i]->span, &t, c->rest[i], false);
+        ok = kj_run_put_value(r, c->rest_exprs[i]->span, &t, c->rest[i], how);
     }
     kj_text_add(&t, end, end_len);
     if (ok)
@@ -37,7 +48,8 @@ bool kj_run_print(kj_run *r, kj_rcall *c, kj_rvalue *out)
 bool kj_run_make_str(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     kj_text t = {0};
-    bool ok = kj_run_put_value(r, c->spans[0], &t, c->args[0], false);
+    int how;
+    bool ok = how_to_put(r, c, 1, &how) && kj_run_put_value(r, c->spans[0], &t, c->args[0], how);
     if (ok && t.failed)
         ok = kj_run_no_memory(r, c->span);
     ok = ok && kj_run_string(r, c->span, t.data ? t.data : "", t.size, out);

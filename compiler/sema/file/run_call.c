@@ -6,6 +6,18 @@
 
 /* ---- Arguments against a signature ---- */
 
+/* What NumPy's and Python's options of print are here; else what the call takes. */
+static const char *hint_of_keyword(kj_sema *s, const char *called, const char *keyword,
+                                   const char *signature)
+{
+    bool prints = strcmp(called, "print") == 0 || strcmp(called, "str") == 0;
+    if (prints && (strcmp(keyword, "threshold") == 0 || strcmp(keyword, "all") == 0))
+        return kj_arena_printf(s->arena, "%s(a, whole=true) has all elements of a", called);
+    if (prints && (strcmp(keyword, "flush") == 0))
+        return "leave it out: what print writes is not held back";
+    return kj_arena_printf(s->arena, "%s%s", called, signature);
+}
+
 /* Of each argument by name; false after an error. */
 static bool check_keywords(kj_sema *s, const kj_expr *call, const char *called,
                            const char *signature)
@@ -18,7 +30,7 @@ static bool check_keywords(kj_sema *s, const kj_expr *call, const char *called,
             continue;
         kj_message *m = kj_sema_error(s, arg->keyword_span, KJ_RULE_KEYWORD,
                                       "'%s' has no parameter '%s'", called, arg->keyword);
-        kj_hint(s->diag, m, "%s%s", called, signature);
+        kj_hint(s->diag, m, "%s", hint_of_keyword(s, called, arg->keyword, signature));
         return false;
     }
     return true;

@@ -373,7 +373,7 @@ bool kj_run_format(kj_run *r, kj_span at, const char *text, kj_rvalue v, kj_text
 {
     spec s;
     if (!text || !*text)
-        return kj_run_put_value(r, at, t, v, false);
+        return kj_run_put_value(r, at, t, v, KJ_PUT_PLAIN);
     if (!read_spec(text, &s)) {
         kj_run_fail(r, KJIT_TYPE, at, "'%s' is no format", text);
         return kj_run_hint(r, "a format is [[fill]align][sign][#][0][width][,][.precision][type], "

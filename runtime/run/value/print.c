@@ -26,7 +26,7 @@ static void put_quoted(kj_text *t, const char *text, size_t len)
     kj_text_add(t, &quote, 1);
 }
 
-static bool put_sequence(kj_run *r, kj_span at, kj_text *t, kj_rvalue v)
+static bool put_sequence(kj_run *r, kj_span at, kj_text *t, kj_rvalue v, int how)
 {
     kj_robject *o = v.u.object;
     bool list = v.kind == KJ_R_LIST;
@@ -42,7 +42,7 @@ static bool put_sequence(kj_run *r, kj_span at, kj_text *t, kj_rvalue v)
     for (int64_t i = 0; ok && i < o->u.seq.n; i++) {
         if (i > 0)
             kj_text_puts(t, ", ");
-        ok = kj_run_put_value(r, at, t, o->u.seq.items[i], true) &&
+        ok = kj_run_put_value(r, at, t, o->u.seq.items[i], how | KJ_PUT_QUOTED) &&
              kj_run_has_room(r, at, t->size) && kj_run_check(r, kj_check_run(r->ctx), at);
     }
     kj_text_puts(t, list ? "]" : o->u.seq.n == 1 ? ",)" : ")");
@@ -51,10 +51,13 @@ static bool put_sequence(kj_run *r, kj_span at, kj_text *t, kj_rvalue v)
     return ok;
 }
 
-static bool put_array(kj_run *r, kj_span at, kj_text *t, kj_rvalue v)
+static bool put_array(kj_run *r, kj_span at, kj_text *t, kj_rvalue v, bool whole)
 {
+    kjit_array *a = v.u.object->u.array;
     char *text = NULL;
-    if (!kj_run_check(r, kjit_array_format(v.u.object->u.array, &text), at))
+    uint64_t least = whole ? 2 * (uint64_t)a->size : 0; /* a digit and a blank each */
+    if (!kj_run_has_room(r, at, t->size + least) ||
+        !kj_run_check(r, kj_array_format(a, whole, &text), at))
         return false;
     kj_text_puts(t, text);
     free(text);
@@ -74,7 +77,7 @@ static const char *number_text(kj_rvalue v, char *buf)
     return kj_scalar_text((kjit_dtype)value.type, &element, buf);
 }
 
-bool kj_run_put_value(kj_run *r, kj_span at, kj_text *t, kj_rvalue v, bool quoted)
+bool kj_run_put_value(kj_run *r, kj_span at, kj_text *t, kj_rvalue v, int how)
 {
     char buf[KJ_SCALAR_TEXT];
     switch (v.kind) {
@@ -86,13 +89,13 @@ bool kj_run_put_value(kj_run *r, kj_span at, kj_text *t, kj_rvalue v, bool quote
     case KJ_R_DTYPE: kj_text_puts(t, kj_dtype_name(r->ctx, v.dtype)); break;
     case KJ_R_KERNEL: kj_text_printf(t, "<kernel %s>", v.u.kernel->name); break;
     case KJ_R_STRING:
-        if (quoted)
+        if (how & KJ_PUT_QUOTED)
             put_quoted(t, v.u.object->u.string.text, v.u.object->u.string.len);
         else
             kj_text_add(t, v.u.object->u.string.text, v.u.object->u.string.len);
         break;
     case KJ_R_TUPLE:
-    case KJ_R_LIST: return put_sequence(r, at, t, v);
+    case KJ_R_LIST: return put_sequence(r, at, t, v, how);
     case KJ_R_RANGE:
         kj_text_printf(t, "range(%" PRId64 ", %" PRId64, v.u.object->u.range.start,
                        v.u.object->u.range.stop);
@@ -100,7 +103,7 @@ bool kj_run_put_value(kj_run *r, kj_span at, kj_text *t, kj_rvalue v, bool quote
             kj_text_printf(t, ", %" PRId64, v.u.object->u.range.step);
         kj_text_puts(t, ")");
         break;
-    case KJ_R_ARRAY: return put_array(r, at, t, v);
+    case KJ_R_ARRAY: return put_array(r, at, t, v, how & KJ_PUT_WHOLE);
     case KJ_R_LAZY: break; /* an argument is computed */
     case KJ_R_STREAM: kj_text_puts(t, "<stream>"); break;
     case KJ_R_EVENT: kj_text_puts(t, "<event>"); break;

@@ -392,8 +392,13 @@ bool kj_run_no_records(kj_run *r, kj_span at, kj_rvalue v);
 
 /* ---- print.c: values as text ---- */
 
-/* As Python prints it; `quoted`: strings as they stand inside a tuple or list. */
-bool kj_run_put_value(kj_run *r, kj_span at, kj_text *t, kj_rvalue v, bool quoted);
+/* As Python prints it. */
+enum {
+    KJ_PUT_PLAIN = 0,
+    KJ_PUT_QUOTED = 1, /* strings as they stand inside a tuple or list */
+    KJ_PUT_WHOLE = 2,  /* of long axes not the ends alone */
+};
+bool kj_run_put_value(kj_run *r, kj_span at, kj_text *t, kj_rvalue v, int how);
 /* What print and the like write, and the end of the text; false where it found no memory, or is too much. */
 bool kj_run_write(kj_run *r, kj_span at, kj_text *t);
 /* format.c: by a format as of an f-string; NULL or "": as print writes it. */
