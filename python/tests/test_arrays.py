@@ -296,8 +296,8 @@ class Arrays(unittest.TestCase):
         self.assertEqual(np.array(d, dtype=np.float64).tolist(), [0, 1, 2, 3])
         self.assertEqual(d.__array__(np.dtype("f8")).dtype, np.float64)
 
-    def test_dlpack_of_vectors_and_used_capsules(self):
-        capsule = kjit.device_array(4, "f32").__dlpack__()
+    def test_used_capsules(self):
+        capsule = kjit.default_context().array(4, "f32", memory="host").__dlpack__()
         np.from_dlpack(type("Other", (), {"__dlpack__": lambda self: capsule, "__dlpack_device__": lambda self: (1, 0)})())
         with self.assertRaises(TypeError):
             kjit.from_dlpack(type("Other", (), {"__dlpack__": lambda self, **_: capsule})())

@@ -291,6 +291,7 @@ print("fine")
         self.assertEqual((done.stdout, done.stderr), ("fine\n", ""))
 
 
+@unittest.skipUnless(ON_CPU, "a GPU's driver does not work in a child")
 class Forks(unittest.TestCase):
     def test_child_has_its_own_context(self):
         done = python(f"""
