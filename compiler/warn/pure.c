@@ -50,14 +50,64 @@ static const kj_expr *meaning_of(const kj_body *b, const char *name)
     return a.asked ? NULL : init;
 }
 
+/* Cell.EMPTY and tables.ZERO: a constant by its name alone, of an enum or a used file; NULL: it is none. */
+static const kj_item *constant_of_member(const kj_body *b, const kj_expr *e)
+{
+    const kj_expr *base = e->kind == KJ_E_MEMBER ? e->u.member.base : NULL;
+    const kj_item *of = NULL;
+    if (base && base->kind == KJ_E_NAME && !kj_warn_find(b, base->u.name))
+        of = kj_item_called(b->file, base->u.name, strlen(base->u.name));
+    else if (base && base->kind == KJ_E_MEMBER) /* tables.Cell.EMPTY */
+        of = constant_of_member(b, base);
+    if (!of)
+        return NULL;
+    const char *name = e->u.member.name;
+    return of->kind == KJ_I_USE && of->used ? kj_item_called(of->used, name, strlen(name))
+                                            : kj_enumerator(of, name);
+}
+
+/* Is it 0? An enum's constants count from those that have a value. */
+static bool is_zero_constant(const kj_item *item)
+{
+    const kj_expr *value = item->base ? item->base->value : item->value;
+    const int step = item->base ? item->step : 0;
+    bool negative = value && value->kind == KJ_E_UNARY && value->u.unary.op == KJ_OP_NEG;
+    if (negative)
+        value = value->u.unary.arg;
+    if (item->kind != KJ_I_CONST || !value || value->kind != KJ_E_INT)
+        return false;
+    return negative ? value->u.integer == (uint64_t)step : value->u.integer == 0 && step == 0;
+}
+
+/* T[1] of const T = [2, 0]. */
+static const kj_expr *element_of_list(const kj_body *b, const kj_expr *e)
+{
+    const kj_expr *base = e->u.index.base, *at = e->u.index.args;
+    const kj_item *item = base->kind == KJ_E_NAME && !kj_warn_find(b, base->u.name)
+                              ? kj_warn_item(b->file, base->u.name, KJ_I_CONST)
+                              : NULL;
+    const kj_expr *list = item ? meaning_of(b, item->name) : NULL;
+    if (!list || list->kind != KJ_E_LIST || !at || at->next || at->kind != KJ_E_INT)
+        return NULL;
+    const kj_expr *element = list->u.list.items;
+    for (uint64_t i = 0; element && i < at->u.integer; i++)
+        element = element->next;
+    return element;
+}
+
 bool kj_warn_is_zero(const kj_body *b, const kj_expr *e)
 {
     for (int i = 0; e && i < DEEPEST; i++) {
         const kj_expr *callee = e->kind == KJ_E_CALL ? e->u.call.callee : NULL;
+        const kj_item *constant = constant_of_member(b, e);
+        if (constant)
+            return is_zero_constant(constant);
         if (e->kind == KJ_E_INT)
             return e->u.integer == 0;
         if (e->kind == KJ_E_NAME)
             e = meaning_of(b, e->u.name);
+        else if (e->kind == KJ_E_INDEX)
+            e = element_of_list(b, e);
         else if (callee && callee->kind == KJ_E_NAME && kj_type_named(callee->u.name) != KJ_VOID &&
                  kj_is_int(kj_type_named(callee->u.name)) && !kj_warn_find(b, callee->u.name))
             e = e->u.call.args; /* i32(0) */

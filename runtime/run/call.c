@@ -193,6 +193,14 @@ static bool bind_rest(kj_run *r, kj_rcall *c, const kj_expr *e, kj_rvalue v)
     return true;
 }
 
+/* The function that reduce and scan are given, by its name or as blur.add. */
+static kj_rnamed function_named(kj_run *r, const kj_expr *e)
+{
+    if (e->kind == KJ_E_NAME)
+        return *kj_run_named(r, e->u.name);
+    return (kj_rnamed){.name = e->u.member.name, .item = kj_run_declared(r, e), .callable = -1};
+}
+
 static bool bind_argument(kj_run *r, kj_rcall *c, const kj_run_signature *s, const kj_expr *e)
 {
     kj_rvalue v;
@@ -202,7 +210,7 @@ static bool bind_argument(kj_run *r, kj_rcall *c, const kj_run_signature *s, con
     bool function =
         (c->id == KJ_RUN_REDUCE || c->id == KJ_RUN_SCAN) && (e->keyword ? i == 0 : !c->given[0]);
     if (function) {
-        c->function = *kj_run_named(r, e->u.name);
+        c->function = function_named(r, e);
         c->given[0] = true;
         return true;
     }

@@ -6,6 +6,47 @@
 
 /* ---- Declarations ---- */
 
+/* A name for a used file that nothing in the file has: x_2, and for the next one x_3. */
+static const char *other_name(kj_sema *s, const kj_item *use)
+{
+    int before = 0;
+    const char *name;
+    for (const kj_item *i = use->file->items; i != use; i = i->next)
+        before += i->kind == KJ_I_USE && i->name == use->name;
+    int n = before > 1 ? before : 1;
+    do {
+        name = kj_arena_printf(s->arena, "%s_%d", use->name, ++n);
+    } while (kj_item_called(use->file, name, strlen(name)));
+    return name;
+}
+
+static bool is_used_already(const kj_item *use)
+{
+    for (const kj_item *i = use->file->items; i != use; i = i->next)
+        if (i->kind == KJ_I_USE && i->name == use->name && i->used && i->used == use->used)
+            return true;
+    return false;
+}
+
+/* Of two that have a name, where one is a used file's, which may have another here. */
+static kj_symbol *declare_again(kj_sema *s, const kj_item *item, const kj_symbol *old,
+                                kj_symbol_kind kind)
+{
+    const kj_item *use = item->kind == KJ_I_USE ? item : old->item;
+    kj_message *m =
+        kj_sema_error(s, item->name_span, KJ_RULE_REDECLARED, "'%s' is declared twice", item->name);
+    if (use == item && is_used_already(use))
+        kj_hint(s->diag, m, "leave it out: the file is used already");
+    else if (use->library)
+        kj_hint(s->diag, m, "give it another name: use std.%s as %s", use->path,
+                other_name(s, use));
+    else
+        kj_hint(s->diag, m, "give it another name: use \"%s\" as %s", use->path,
+                other_name(s, use));
+    kj_note(s->diag, m, old->span, "declared here");
+    return kj_scope_add(s->arena, s->scope, item->name, item->name_span, kind);
+}
+
 static void declare_item(kj_sema *s, kj_program *p, const kj_item *item)
 {
     static const kj_symbol_kind kinds[] = {
@@ -15,7 +56,10 @@ static void declare_item(kj_sema *s, kj_program *p, const kj_item *item)
     kj_symbol_kind kind = kinds[item->kind];
     if (!item->of && kj_type_named(item->name) != KJ_VOID)
         kj_sema_error(s, item->name_span, KJ_RULE_REDECLARED, "'%s' is a type already", item->name);
-    kj_symbol *sym = kj_declare(s, item->name, item->name_span, kind);
+    const kj_symbol *old = kj_scope_find(s->scope, item->name);
+    kj_symbol *sym = old && old->item && (item->kind == KJ_I_USE || old->kind == KJ_SYM_FILE)
+                         ? declare_again(s, item, old, kind)
+                         : kj_declare(s, item->name, item->name_span, kind);
     sym->item = item;
     if (kind == KJ_SYM_TYPE)
         sym->resolve = item->kind == KJ_I_TYPE ? kj_alias_resolve : kj_record_resolve;

@@ -259,9 +259,16 @@ static bool is_type(const kj_type_ref *t, const char *name)
 
 void kj_sema_run_joiner(kj_sema *s, const kj_expr *arg)
 {
-    const kj_symbol *sym =
-        arg->kind == KJ_E_NAME ? kj_sema_run_find(s, arg->u.name, arg->span) : NULL;
-    if (arg->kind == KJ_E_NAME && !sym)
+    bool of_file = kj_is_of_file(s->scope, arg), named = arg->kind == KJ_E_NAME;
+    const kj_symbol *sym = of_file ? kj_member_of_file(s, arg)
+                           : named ? kj_sema_run_find(s, arg->u.name, arg->span)
+                                   : NULL;
+    if ((of_file || named) && !sym)
+        return;
+    int before = s->diag->errors;
+    if (arg->kind == KJ_E_MEMBER && !of_file)
+        kj_sema_run_expr(s, arg);
+    if (s->diag->errors > before)
         return;
     if (sym && sym->kind == KJ_SYM_BUILTIN &&
         (sym->builtin == KJ_BI_MIN || sym->builtin == KJ_BI_MAX))
