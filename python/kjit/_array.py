@@ -60,6 +60,16 @@ class Array(_kjit.Array):
     def __array_interface__(self):
         if not self._is_visible():
             raise AttributeError("the array is in the device's memory: see copy_to_host()")
+        return {"version": 3, **self._interface()}
+
+    @property
+    def __cuda_array_interface__(self):
+        """For CuPy, PyTorch, Numba: wait for queued work before they use it."""
+        if self.memory not in ("device", "managed") or self._context._device[1] != "cuda":
+            raise AttributeError("the array is not in a GPU's memory")
+        return {"version": 3, "stream": None, **self._interface()}
+
+    def _interface(self):
         if self._dtype >= _types.FIRST_RECORD:
             typestr, descr = f"|V{self.itemsize}", self.dtype.descr
         else:
@@ -67,7 +77,7 @@ class Array(_kjit.Array):
             descr = [("", typestr)]
         if typestr is None:
             raise AttributeError(f"NumPy has no elements of the type {self.type}; vectors have scalars()")
-        return {"version": 3, "shape": self.shape, "strides": self.strides, "typestr": typestr, "descr": descr,
+        return {"shape": self.shape, "strides": self.strides, "typestr": typestr, "descr": descr,
                 "data": (self.address, self.read_only)}
 
     def __array__(self, dtype=None, copy=None):

@@ -32,13 +32,14 @@ class Context(_kjit.Context):
         return self._array(shape, _types.dtype_number(self, dtype), order, _KINDS[memory])
 
     def asarray(self, value):
-        """An Array over what has memory: NumPy arrays, memoryviews, whatever has __array_interface__ or __dlpack__; no copy."""
+        """An Array over what has memory, without a copy: NumPy arrays, memoryviews, whatever has __array_interface__,
+        __cuda_array_interface__ or __dlpack__."""
         if isinstance(value, _kjit.Array):
             return value
         try:
             return self._wrap(value)
         except TypeError:
-            if not hasattr(value, "__array_interface__") and not hasattr(value, "__dlpack__"):
+            if not _interop.is_array(value):
                 raise
         return _interop.adopt(self, value)
 
@@ -61,6 +62,10 @@ class Context(_kjit.Context):
     def per_thread_default_stream(self):
         """The calling thread's own stream."""
         return _kjit.Stream(self, 2)
+
+    def external_stream(self, handle):
+        """Another library's stream, by its CUstream as a number, which it must outlive; the work there is in its order."""
+        return _kjit.Stream(self, 3, handle)
 
     def event(self, timing=True):
         """A new event."""
@@ -177,6 +182,11 @@ def stream():
 def default_stream():
     """The legacy default stream, whose work waits for that of all others, and theirs for its."""
     return default_context().default_stream()
+
+
+def external_stream(handle):
+    """Another library's stream, by its CUstream as a number, which it must outlive; the work there is in its order."""
+    return default_context().external_stream(handle)
 
 
 def event(timing=True):

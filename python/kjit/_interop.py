@@ -1,5 +1,5 @@
 """Arrays of other libraries, which have no buffer: by DLPack or __array_interface__, without a copy."""
-from . import _kjit, _types
+from . import _errors, _kjit, _types
 
 
 class In:
@@ -17,10 +17,19 @@ class Out(In):
     __slots__ = ()
 
 
+_INTERFACES = ("__array_interface__", "__cuda_array_interface__", "__dlpack__")
+
+
+def is_array(value):
+    return any(hasattr(value, name) for name in _INTERFACES)
+
+
 def adopt(context, value):
     """An Array over another library's: called by the extension for arguments that it does not know."""
     if hasattr(value, "__array_interface__"):
-        return _from_interface(context, value, value.__array_interface__)
+        return _from_interface(context, value, value.__array_interface__, 0)
+    if hasattr(value, "__cuda_array_interface__"):
+        return _from_cuda(context, value, value.__cuda_array_interface__)
     if hasattr(value, "__dlpack__"):
         return from_dlpack(context, value)
     number = getattr(value, "__index__", None)
@@ -28,6 +37,17 @@ def adopt(context, value):
         return number()
     hint = ": numpy.array(...) makes an array of it" if isinstance(value, (list, tuple)) else ""
     raise TypeError(f"a kernel takes no argument of type '{type(value).__name__}'{hint}")
+
+
+def _from_cuda(context, value, interface):
+    """Memory of a GPU's. Work that its library has queued there, in a stream that it names, is waited for."""
+    if context._device[1] != "cuda":
+        raise _errors.make("KJIT_NO_DEVICE", "the array is in a GPU's memory, and the context's device is a CPU", None)
+    if interface.get("mask") is not None:
+        raise TypeError("arrays with a mask are not taken")
+    if interface.get("stream") is not None:
+        context.external_stream(interface["stream"]).synchronize()
+    return _from_interface(context, value, interface, 1)
 
 
 def from_dlpack(context, value):
@@ -38,7 +58,7 @@ def from_dlpack(context, value):
     return _kjit._from_dlpack(context, capsule)
 
 
-def _from_interface(context, value, interface):
+def _from_interface(context, value, interface, memory):
     typestr, shape, strides = interface["typestr"], tuple(interface["shape"]), interface.get("strides")
     data = interface.get("data")
     if not isinstance(data, tuple):
@@ -51,4 +71,4 @@ def _from_interface(context, value, interface):
     else:
         number = _types.dtype_number(context, typestr)
         size = _kjit._dtype_size(number)
-    return _kjit._from_address(context, data[0], number, size, shape, strides, data[1], value)
+    return _kjit._from_address(context, data[0], number, size, shape, strides, data[1], memory, value)

@@ -113,7 +113,8 @@ int kjp_dtype_of(kjp_context *context, const Py_buffer *view)
 
 /* ---- Buffers as arrays ---- */
 
-int kjp_wrap(kjp_context *context, Py_buffer *view, int dtype, kjp_owner *owner, kjit_array **out)
+int kjp_wrap(kjp_context *context, Py_buffer *view, int dtype, kjit_memory memory, kjp_owner *owner,
+             kjit_array **out)
 {
     int64_t shape[KJIT_MAX_NDIM], strides[KJIT_MAX_NDIM];
     if (view->ndim > KJIT_MAX_NDIM) {
@@ -127,14 +128,14 @@ int kjp_wrap(kjp_context *context, Py_buffer *view, int dtype, kjp_owner *owner,
     }
     const int64_t *steps = view->strides ? strides : NULL;
     kjit_status status;
-    if (view->readonly && dtype < KJIT_FIRST_RECORD)
+    if (view->readonly && memory == KJIT_HOST && dtype < KJIT_FIRST_RECORD)
         status = kjp_wrap_read_only(context->ctx, view, dtype, owner, out);
     else if (owner)
         status = kjit_array_wrap_owned(context->ctx, view->buf, (kjit_dtype)dtype, view->ndim,
-                                       shape, steps, KJIT_HOST, owner, kjp_owner_drop, out);
+                                       shape, steps, memory, owner, kjp_owner_drop, out);
     else
         status = kjit_array_wrap(context->ctx, view->buf, (kjit_dtype)dtype, view->ndim, shape,
-                                 steps, KJIT_HOST, out);
+                                 steps, memory, out);
     if (status == KJIT_OK)
         return 0;
     kjp_fail(context->ctx, status);
@@ -152,7 +153,7 @@ PyObject *kjp_from_buffer(kjp_context *context, PyObject *object)
         return NULL;
     }
     int dtype = kjp_dtype_of(context, &owner->view);
-    if (dtype >= 0 && kjp_wrap(context, &owner->view, dtype, owner, &array) == 0)
+    if (dtype >= 0 && kjp_wrap(context, &owner->view, dtype, KJIT_HOST, owner, &array) == 0)
         return kjp_array_new(context, array);
     PyBuffer_Release(&owner->view);
     free(owner);
@@ -165,12 +166,12 @@ PyObject *kjp_from_address(PyObject *module, PyObject *args)
 {
     (void)module;
     PyObject *context, *address, *shape, *strides, *keeper;
-    int dtype, read_only;
+    int dtype, memory, read_only;
     Py_ssize_t itemsize;
     int64_t numbers[2][KJIT_MAX_NDIM];
     Py_ssize_t extents[2][KJIT_MAX_NDIM];
-    if (!PyArg_ParseTuple(args, "O!OinOOpO:_from_address", kjp.context, &context, &address, &dtype,
-                          &itemsize, &shape, &strides, &read_only, &keeper))
+    if (!PyArg_ParseTuple(args, "O!OinOOpiO:_from_address", kjp.context, &context, &address, &dtype,
+                          &itemsize, &shape, &strides, &read_only, &memory, &keeper))
         return NULL;
     int ndim = kjp_numbers(shape, numbers[0], KJIT_MAX_NDIM, "a shape");
     int given = strides == Py_None || ndim < 0
@@ -196,7 +197,7 @@ PyObject *kjp_from_address(PyObject *module, PyObject *args)
     if (!owner)
         return PyErr_NoMemory();
     owner->object = Py_NewRef(keeper);
-    if (kjp_wrap((kjp_context *)context, &view, dtype, owner, &array) == 0)
+    if (kjp_wrap((kjp_context *)context, &view, dtype, (kjit_memory)memory, owner, &array) == 0)
         return kjp_array_new((kjp_context *)context, array);
     Py_DECREF(keeper);
     free(owner);

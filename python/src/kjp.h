@@ -122,9 +122,11 @@ void kjp_owners_release(void);    /* gives back what was dropped */
 
 /* The number of a buffer's element type; -1 with a TypeError where kjit has none. */
 int kjp_dtype_of(kjp_context *context, const Py_buffer *view);
-/* An array over a buffer, which outlives it; read-only where that is. `owner` non-NULL: it is
- * kept as long as the array and queued work need it, and taken over on success. */
-int kjp_wrap(kjp_context *context, Py_buffer *view, int dtype, kjp_owner *owner, kjit_array **out);
+/* An array over a buffer, which outlives it; read-only where that is, if it is the host's.
+ * `owner` non-NULL: it is kept as long as the array and queued work need it, and taken over on
+ * success. */
+int kjp_wrap(kjp_context *context, Py_buffer *view, int dtype, kjit_memory memory, kjp_owner *owner,
+             kjit_array **out);
 /* The same of any object that has a buffer, and of an address that an object keeps. */
 PyObject *kjp_from_buffer(kjp_context *context, PyObject *object);
 PyObject *kjp_from_address(PyObject *module, PyObject *args);

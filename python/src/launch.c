@@ -101,7 +101,7 @@ static int convert_buffer(arguments *a, kjit_arg *arg, slot *s, PyObject *object
         return -1;
     if (view->ndim == 0)
         return convert_value(arg, view, dtype); /* which the launch reads at once */
-    if (kjp_wrap(a->context, view, dtype, owner, &s->wrapped) < 0)
+    if (kjp_wrap(a->context, view, dtype, KJIT_HOST, owner, &s->wrapped) < 0)
         return -1;
     s->owner = NULL; /* is the array's */
     *arg = kjit_arg_array(s->wrapped);

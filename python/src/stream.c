@@ -21,34 +21,37 @@ int kjp_stream_of(PyObject *object, kjit_stream **out)
     return 0;
 }
 
-static kjp_context *context_argument(PyObject *args, PyObject *kwargs, char **names,
-                                     const char *format, int *more)
-{
-    PyObject *context;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, format, names, kjp.context, &context, more))
-        return NULL;
-    return (kjp_context *)context;
-}
-
 /* ---- Streams ---- */
 
-enum { OWN, DEFAULT, PER_THREAD };
+enum { OWN, DEFAULT, PER_THREAD, EXTERNAL };
+
+static kjit_status open_stream(kjit_context *ctx, int kind, void *handle, kjit_stream **out)
+{
+    switch (kind) {
+    case DEFAULT: return kjit_stream_legacy_default(ctx, out);
+    case PER_THREAD: return kjit_stream_per_thread_default(ctx, out);
+    case EXTERNAL: return kjit_stream_external(ctx, handle, out);
+    }
+    return kjit_stream_create(ctx, out);
+}
 
 static PyObject *stream_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"context", "kind", NULL};
+    static char *names[] = {"context", "kind", "handle", NULL};
     int kind = OWN;
-    kjp_context *context = context_argument(args, kwargs, names, "O!|i:Stream", &kind);
-    kjp_stream *self = context ? (kjp_stream *)PyType_GenericAlloc(type, 0) : NULL;
+    PyObject *context, *number = NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!|iO:Stream", names, kjp.context, &context,
+                                     &kind, &number))
+        return NULL;
+    void *handle = number ? PyLong_AsVoidPtr(number) : NULL;
+    kjp_stream *self = PyErr_Occurred() ? NULL : (kjp_stream *)PyType_GenericAlloc(type, 0);
     if (!self)
         return NULL;
-    self->context = (kjp_context *)Py_NewRef((PyObject *)context);
-    kjit_status status = kind == DEFAULT ? kjit_stream_legacy_default(context->ctx, &self->stream)
-                         : kind == PER_THREAD
-                             ? kjit_stream_per_thread_default(context->ctx, &self->stream)
-                             : kjit_stream_create(context->ctx, &self->stream);
+    self->context = (kjp_context *)Py_NewRef(context);
+    kjit_context *ctx = self->context->ctx;
+    kjit_status status = open_stream(ctx, kind, handle, &self->stream);
     if (status != KJIT_OK) {
-        kjp_fail(context->ctx, status);
+        kjp_fail(ctx, status);
         Py_CLEAR(self);
     }
     return (PyObject *)self;
@@ -171,14 +174,18 @@ static PyObject *event_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"context", "timing", NULL};
     int timing = 1;
-    kjp_context *context = context_argument(args, kwargs, names, "O!|p:Event", &timing);
-    kjp_event *self = context ? (kjp_event *)PyType_GenericAlloc(type, 0) : NULL;
+    PyObject *context;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!|p:Event", names, kjp.context, &context,
+                                     &timing))
+        return NULL;
+    kjp_event *self = (kjp_event *)PyType_GenericAlloc(type, 0);
     if (!self)
         return NULL;
-    self->context = (kjp_context *)Py_NewRef((PyObject *)context);
-    kjit_status status = kjit_event_create(context->ctx, timing, &self->event);
+    self->context = (kjp_context *)Py_NewRef(context);
+    kjit_context *ctx = self->context->ctx;
+    kjit_status status = kjit_event_create(ctx, timing, &self->event);
     if (status != KJIT_OK) {
-        kjp_fail(context->ctx, status);
+        kjp_fail(ctx, status);
         Py_CLEAR(self);
     }
     return (PyObject *)self;

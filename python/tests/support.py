@@ -40,7 +40,8 @@ def cases(rows):
 
 def python(code, *arguments, **environment):
     """Runs a program of its own: the completed process, with its texts. Whoever runs the tests may ignore Ctrl-C: not it."""
-    return subprocess.run([sys.executable, "-c", code, *arguments], env={**os.environ, **environment}, text=True,
+    environment = {**os.environ, "PYTHONWARNINGS": "ignore::DeprecationWarning", **environment}  # of forks beside threads
+    return subprocess.run([sys.executable, "-c", code, *arguments], env=environment, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120,
                           preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
 

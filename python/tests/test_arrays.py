@@ -85,6 +85,69 @@ class ZeroCopy(unittest.TestCase):
         self.assertEqual(x.tolist(), [2] * 6)
 
 
+@unittest.skipUnless(kjit.default_context().device.kind == "cuda", "there is no GPU")
+class Cuda(unittest.TestCase):
+    """Memory of a GPU's, from and to other libraries."""
+
+    class Other:
+        def __init__(self, array, **more):
+            self.array, self.__cuda_array_interface__ = array, {**array.__cuda_array_interface__, **more}
+
+    def test_interface(self):
+        d = kjit.to_device(np.zeros((4, 6), np.float32))
+        interface = d.__cuda_array_interface__
+        self.assertEqual((interface["data"], interface["shape"], interface["typestr"]), ((d.address, False), (4, 6), "<f4"))
+        self.assertEqual(kjit.asarray(self.Other(d)).address, d.address)
+        module(FILL).fill[1, 16](self.Other(d[:, 1]), 2.0)
+        self.assertEqual(d.copy_to_host()[:, :2].tolist(), [[0, 2]] * 4)
+        for stream in (1, 2, kjit.stream().handle):
+            module(FILL).fill[1, 16](self.Other(d[1], stream=stream), 3.0)
+        self.assertEqual(d[1, 5], 3)
+
+    def test_refused(self):
+        d = kjit.to_device(np.zeros(4, np.float32))
+        with self.assertRaises(TypeError):
+            kjit.asarray(self.Other(d, mask=d))
+        with self.assertRaises(kjit.Error):
+            kjit.Context("cpu").asarray(self.Other(d))
+        with self.assertRaises(AttributeError):
+            kjit.default_context().array(3, memory="host").__cuda_array_interface__
+        with self.assertRaises(BufferError):
+            memoryview(d)
+        self.assertEqual(np.asarray(d).tolist(), [0] * 4)
+        with self.assertRaises(AttributeError):
+            d.__array_interface__
+
+    def test_external_stream(self):
+        own = kjit.stream()
+        external = kjit.external_stream(own.handle)
+        d = kjit.to_device(np.zeros(4, np.float32))
+        module(FILL).fill[1, 16, external](d, 2.0)
+        external.synchronize()
+        self.assertEqual(d[3], 2)
+
+    def test_dlpack(self):
+        d = kjit.to_device(np.arange(4, dtype=np.float32))
+        self.assertEqual(kjit.from_dlpack(d).address, d.address)
+        self.assertEqual(d.__dlpack_device__(), (2, 0))
+
+    def test_managed(self):
+        d = kjit.managed_array(4, "f32")
+        module(FILL).fill[1, 16](d, 2.0)
+        self.assertEqual((np.asarray(d).tolist(), d.__cuda_array_interface__["data"][0]), ([2] * 4, d.address))
+
+
+class NoCuda(unittest.TestCase):
+    def test_of_a_cpu(self):
+        context = kjit.Context("cpu")
+        with self.assertRaises(AttributeError):
+            context.array(3).__cuda_array_interface__
+        with self.assertRaises(kjit.DeviceError):
+            context.external_stream(77)
+        with self.assertRaises(TypeError):
+            context.external_stream("text")
+
+
 class Lifetimes(unittest.TestCase):
     def test_wrapped_memory_lives(self):
         x = np.arange(1000, dtype=np.float32)
