@@ -70,22 +70,19 @@ config.substitutions.append(("%lld", "-fuse-ld=lld" if shutil.which("ld.lld") el
 if subprocess.run([f"{build}/kjit", "env"], stdout=subprocess.PIPE).stdout.find(b"lsp     jansson") >= 0: # it has kjit lsp
     config.available_features.add("lsp")
 # The package for Python, by the first Python from 3.10 on that has NumPy, else the first.
-package = os.path.exists(f"{build}/python/kjit/_kjit.abi3.so")
-asked = "import sys; assert sys.version_info >= (3, 10)"
-pythons = [p for p in (os.environ["KJIT_PYTHON"], "/usr/bin/python3") if package and not subprocess.run([p, "-c", asked]).returncode]
-numpys = [p for p in pythons if not subprocess.run([p, "-c", "import numpy"], stderr=subprocess.DEVNULL).returncode]
+def runs(python, code):
+    return shutil.which(python) and not subprocess.run([python, "-c", code], stderr=subprocess.DEVNULL).returncode
+pythons = [p for p in (os.environ["KJIT_PYTHON"], "/usr/bin/python3") if os.path.exists(f"{build}/python/kjit/_kjit.abi3.so")
+           and runs(p, "import sys; assert sys.version_info >= (3, 10)")]
+numpys = [p for p in pythons if runs(p, "import numpy")]
 if pythons:
-    config.available_features.add("python-package")
-    config.substitutions.append(("%pykjit", f"env PYTHONPATH={build}/python {(numpys or pythons)[0]}"))
-    config.substitutions.append(("%pyplain", (numpys or pythons)[0]))
-if pythons and not subprocess.run([(numpys or pythons)[0], "-c", "import setuptools, wheel, pip"], stderr=subprocess.DEVNULL).returncode:
-    config.available_features.add("python-pip")
+    chosen = (numpys or pythons)[0]
+    config.available_features.add("python3-dev") # with which it was built
+    config.substitutions += [("%pykjit", f"env PYTHONPATH={build}/python {chosen}"), ("%pyplain", chosen)]
+    if runs(chosen, "import setuptools, wheel, pip"):
+        config.available_features.add("python3-pip")
 if numpys:
-    config.available_features.add("numpy")
-elif pythons:
-    lit_config.note("tests of kjit for Python with arrays of NumPy's are left out: no Python has NumPy (python3-numpy)")
-if not package and not os.environ.get("KJIT_SAN"):
-    lit_config.note("tests of kjit for Python are left out: `make python` was not done, or python3-dev is not here")
+    config.available_features.add("python3-numpy")
 if os.path.exists("/usr/include/dlpack/dlpack.h"):
     config.available_features.add("dlpack.h")
 try: # a container may have no terminals to give

@@ -87,7 +87,7 @@ class Array(_kjit.Array):
         return host if dtype is None else host.astype(dtype)
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
-        return self._dlpack(bool(max_version and max_version[0] >= 1))
+        return (self.copy() if copy else self)._dlpack(bool(max_version and max_version[0] >= 1))
 
     def __dlpack_device__(self):
         kind, ordinal = self._context._device[1:3]

@@ -62,6 +62,12 @@ class ZeroCopy(unittest.TestCase):
         x = np.arange(6, dtype=np.float32)
         self.assertEqual(kjit.from_dlpack(x).address, x.ctypes.data)
 
+    def test_dlpack_can_copy(self):
+        d = kjit.to_device(np.arange(6, dtype=np.float32))
+        other = kjit.from_dlpack(type("Other", (), {"__dlpack__": lambda self, **more: d.__dlpack__(copy=True, **more)})())
+        self.assertNotEqual(other.address, d.address)
+        self.assertEqual(other[5], 5)
+
     def test_array_interface_shares(self):
         class Other:
             def __init__(self, array):
