@@ -202,14 +202,14 @@ static kj_run_value operate(kj_op op, kj_run_value x, kj_run_value y)
     bool divides = op == KJ_OP_FLOORDIV || op == KJ_OP_MOD,
          shifts = op == KJ_OP_SHL || op == KJ_OP_SHR;
     if (!is_number(x) || !is_number(y) || a < -far || a > far || b < -far || b > far ||
-        (divides && (a < 0 || b <= 0)) || (shifts && (a < 0 || b < 0 || b > 31)))
+        (divides && b <= 0) || (shifts && (a < 0 || b < 0 || b > 31)))
         return unknown;
     switch (op) {
     case KJ_OP_ADD: return number(a + b);
     case KJ_OP_SUB: return number(a - b);
     case KJ_OP_MUL: return number(a * b);
-    case KJ_OP_FLOORDIV: return number(a / b);
-    case KJ_OP_MOD: return number(a % b);
+    case KJ_OP_FLOORDIV: return number(a / b - (a % b < 0));
+    case KJ_OP_MOD: return number(a % b + (a % b < 0 ? b : 0));
     case KJ_OP_SHL: return number(a << b);
     case KJ_OP_SHR: return number(a >> b);
     default: return unknown;
@@ -242,6 +242,42 @@ const kj_expr *kj_warn_division(const kj_run_names *names, const kj_expr *e)
                                                                    : kj_warn_division(names, of);
 }
 
+/* A quotient of integers, which floats have exactly enough: n / 256, f32(n) / 256.0. */
+static bool quotient(const kj_run_names *names, const kj_expr *e, kj_run_value *of,
+                     kj_run_value *by)
+{
+    const int64_t exact = 1 << 24;
+    const kj_expr *to = e->kind == KJ_E_CALL ? e->u.call.callee : NULL;
+    if (to && to->kind == KJ_E_NAME && !find(names, to->u.name) && e->u.call.args &&
+        !e->u.call.args->next && kj_is_float(kj_type_named(to->u.name)))
+        return quotient(names, e->u.call.args, of, by);
+    if (e->kind == KJ_E_BINARY && e->u.binary.op == KJ_OP_DIV) {
+        kj_run_value one, other;
+        return quotient(names, e->u.binary.lhs, of, &one) && one.numbers[0] == 1 &&
+               quotient(names, e->u.binary.rhs, by, &other) && other.numbers[0] == 1 &&
+               by->numbers[0] > 0;
+    }
+    bool whole = e->kind == KJ_E_FLOAT && e->u.real >= 0 && e->u.real < (double)exact &&
+                 e->u.real == (double)(int64_t)e->u.real;
+    *of = whole ? number((int64_t)e->u.real) : kj_warn_value(names, e);
+    *by = number(1);
+    return is_number(*of) && of->numbers[0] >= 0 && of->numbers[0] < exact;
+}
+
+/* int(ceil(n / 256)): the whole number that a quotient is made, by `floor`, `ceil` or `trunc`; else as int does it. */
+static kj_run_value made_whole(const kj_run_names *names, const kj_expr *e)
+{
+    const kj_expr *to = e->kind == KJ_E_CALL ? e->u.call.callee : NULL;
+    bool named = to && to->kind == KJ_E_NAME && !find(names, to->u.name) && e->u.call.args &&
+                 !e->u.call.args->next;
+    bool up = named && strcmp(to->u.name, "ceil") == 0;
+    bool down = named && (strcmp(to->u.name, "floor") == 0 || strcmp(to->u.name, "trunc") == 0);
+    kj_run_value of, by;
+    if (!quotient(names, up || down ? e->u.call.args : e, &of, &by))
+        return unknown;
+    return up ? rounded_up(of, by) : operate(KJ_OP_FLOORDIV, of, by);
+}
+
 /* What the type holds of a number; unknown: it wraps. */
 static kj_run_value held(kj_run_value v, kj_dtype to)
 {
@@ -256,12 +292,13 @@ static kj_run_value held(kj_run_value v, kj_dtype to)
 static kj_run_value converted(const kj_run_names *names, const kj_expr *e, kj_dtype to)
 {
     const kj_expr *division = kj_warn_division(names, e), *of = e->u.call.args;
-    if (division)
-        return held(operate(KJ_OP_FLOORDIV, kj_warn_value(names, division->u.binary.lhs),
-                            kj_warn_value(names, division->u.binary.rhs)),
-                    to);
-    kj_run_value v = of && !of->next && !of->keyword ? kj_warn_value(names, of) : unknown;
-    return held(v, to);
+    if (!of || of->next || of->keyword)
+        return unknown;
+    kj_run_value v = division
+                         ? operate(KJ_OP_FLOORDIV, kj_warn_value(names, division->u.binary.lhs),
+                                   kj_warn_value(names, division->u.binary.rhs))
+                         : kj_warn_value(names, of);
+    return held(is_number(v) ? v : made_whole(names, of), to);
 }
 
 /* len(x): of an array, of a shape. */
@@ -287,6 +324,32 @@ static kj_run_value member(const kj_run_names *names, const kj_expr *e)
     return size ? all : array;
 }
 
+/* max(1, n // 256), min(n, 1000) */
+static kj_run_value extreme(const kj_run_names *names, const kj_expr *args, bool greatest)
+{
+    kj_run_value found = args ? kj_warn_value(names, args) : unknown;
+    for (const kj_expr *arg = args ? args->next : NULL; arg; arg = arg->next) {
+        kj_run_value other = kj_warn_value(names, arg);
+        if (!is_number(found) || !is_number(other) || arg->keyword)
+            return unknown;
+        if (greatest == (other.numbers[0] > found.numbers[0]))
+            found = other;
+    }
+    return args && args->next && is_number(found) ? found : unknown;
+}
+
+/* divmod(n, 256) */
+static kj_run_value divided(const kj_run_names *names, const kj_expr *args)
+{
+    if (kj_count(args) != 2)
+        return unknown;
+    kj_run_value x = kj_warn_value(names, args), y = kj_warn_value(names, args->next);
+    kj_run_value whole = operate(KJ_OP_FLOORDIV, x, y), rest = operate(KJ_OP_MOD, x, y);
+    return is_number(whole) && is_number(rest)
+               ? (kj_run_value){KJ_NUMBERS, 2, {whole.numbers[0], rest.numbers[0]}}
+               : unknown;
+}
+
 /* x.shape[1] */
 static kj_run_value item(const kj_run_names *names, const kj_expr *e)
 {
@@ -294,8 +357,9 @@ static kj_run_value item(const kj_run_names *names, const kj_expr *e)
     if (!arg || arg->next)
         return unknown;
     kj_run_value of = kj_warn_value(names, e->u.index.base), i = kj_warn_value(names, arg);
-    bool known = of.kind == KJ_NUMBERS && of.n > 1 && is_number(i) && i.numbers[0] >= 0 &&
-                 i.numbers[0] < of.n;
+    bool shape = e->u.index.base->kind == KJ_E_MEMBER; /* of one number, too */
+    bool known = of.kind == KJ_NUMBERS && (of.n > 1 || shape) && is_number(i) &&
+                 i.numbers[0] >= 0 && i.numbers[0] < of.n;
     return known ? number(of.numbers[i.numbers[0]]) : unknown;
 }
 
@@ -380,6 +444,10 @@ static kj_run_value call(const kj_run_names *names, const kj_expr *e)
     bool named = callee->kind == KJ_E_NAME && !find(names, callee->u.name);
     if (named && strcmp(callee->u.name, "ceil_div") == 0)
         return ceil_div(names, args);
+    if (named && (strcmp(callee->u.name, "max") == 0 || strcmp(callee->u.name, "min") == 0))
+        return extreme(names, args, callee->u.name[1] == 'a');
+    if (named && strcmp(callee->u.name, "divmod") == 0)
+        return divided(names, args);
     if (named && kj_is_int(kj_type_named(callee->u.name)))
         return converted(names, e, kj_type_named(callee->u.name));
     int row = row_of(names, callee);

@@ -32,6 +32,8 @@ typedef struct kj_reach {
 typedef struct kj_owned {
     kj_own *params; /* in their order */
     kj_reach reach[KJ_GRID_AXES];
+    const kj_expr
+        *block[KJ_GRID_AXES]; /* as what the kernel has the block's extent; NULL: as blockDim */
 } kj_owned;
 
 /* The number of the parameter that the expression is; -1: it is none. */

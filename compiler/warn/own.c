@@ -78,8 +78,27 @@ static void add(own_walk *w, const char *name, int axis, const kj_expr *extent)
 /* Parts of a place, by themselves or in names: threadIdx.x; blockIdx.x; blockDim.x; of those two the product. */
 typedef enum part { THREAD, BLOCK, SIZE, START, PARTS } part;
 
+static int axis_of_part(own_walk *w, const kj_expr *e, part kind);
+
+/* Is it the block's extent along the axis, by blockDim or by a number that launches are compared with? */
+static bool has_size(own_walk *w, const kj_expr *e, int axis)
+{
+    bool constant = e->kind == KJ_E_NAME && find(w, e->u.name) < 0 &&
+                    kj_warn_param(w->kernel, e) < 0 && kj_warn_item(w->file, e->u.name, KJ_I_CONST);
+    if (axis < 0 || axis >= KJ_GRID_AXES || (e->kind != KJ_E_INT && !constant))
+        return axis >= 0 && axis == axis_of_part(w, e, SIZE);
+    const kj_expr **block = &w->out->block[axis];
+    bool same =
+        !*block || *block == e ||
+        ((*block)->kind == e->kind && e->kind == KJ_E_INT && (*block)->u.integer == e->u.integer) ||
+        ((*block)->kind == e->kind && e->kind == KJ_E_NAME && (*block)->u.name == e->u.name);
+    w->uncertain |= !same;
+    *block = e;
+    return true;
+}
+
 /* The axis of a part; -1: it is none of that kind. */
-static int axis_of_part(const own_walk *w, const kj_expr *e, part kind)
+static int axis_of_part(own_walk *w, const kj_expr *e, part kind)
 {
     static const char *const words[] = {"threadIdx", "blockIdx", "blockDim"};
     int at = e->kind == KJ_E_NAME ? find(w, e->u.name) : -1, axis = -1;
@@ -92,13 +111,13 @@ static int axis_of_part(const own_walk *w, const kj_expr *e, part kind)
         const kj_expr *lhs = e->u.binary.lhs, *rhs = e->u.binary.rhs;
         bool turned = axis_of_part(w, lhs, BLOCK) < 0;
         axis = axis_of_part(w, turned ? rhs : lhs, BLOCK);
-        axis = axis == axis_of_part(w, turned ? lhs : rhs, SIZE) ? axis : -1;
+        axis = has_size(w, turned ? lhs : rhs, axis) ? axis : -1;
     }
     return axis >= 0 && axis < KJ_GRID_AXES ? axis : -1;
 }
 
 /* What a name of the part stands for; COMPUTED: it is none. */
-static int part_of(const own_walk *w, const kj_expr *e)
+static int part_of(own_walk *w, const kj_expr *e)
 {
     for (part kind = THREAD; kind < PARTS; kind++) {
         int axis = axis_of_part(w, e, kind);
@@ -109,7 +128,7 @@ static int part_of(const own_walk *w, const kj_expr *e)
 }
 
 /* blockIdx.x * blockDim.x + threadIdx.x; -1: it is none. */
-static int axis_of_sum(const own_walk *w, const kj_expr *e)
+static int axis_of_sum(own_walk *w, const kj_expr *e)
 {
     if (e->kind != KJ_E_BINARY || e->u.binary.op != KJ_OP_ADD)
         return -1;
@@ -149,7 +168,7 @@ static const kj_expr *converted(const kj_expr *e)
     return kj_is_int(type) && kj_types[type].bits >= 32 ? arg : e;
 }
 
-static int place_of(const own_walk *w, const kj_expr *e)
+static int place_of(own_walk *w, const kj_expr *e)
 {
     e = converted(e);
     int at = e->kind == KJ_E_NAME ? find(w, e->u.name) : -1;
@@ -160,7 +179,7 @@ static int place_of(const own_walk *w, const kj_expr *e)
 }
 
 typedef struct mention {
-    const own_walk *w;
+    own_walk *w;
     bool found;
 } mention;
 
@@ -184,7 +203,7 @@ static void see_mention(void *ctx, const kj_expr *e)
 }
 
 /* Is it computed from the thread's place? */
-static bool mentions(const own_walk *w, const kj_expr *e)
+static bool mentions(own_walk *w, const kj_expr *e)
 {
     mention m = {w, false};
     see_mention(&m, e);
@@ -275,6 +294,17 @@ static void bound(own_walk *w, int axis, kj_op op, const kj_expr *e)
     kj_reach *reach = &w->out->reach[axis];
     int at = e->kind == KJ_E_NAME ? find(w, e->u.name) : -1;
     e = converted(at >= 0 && w->extent[at] ? w->extent[at] : e);
+    if (op == KJ_OP_LE && e->kind == KJ_E_BINARY && e->u.binary.op == KJ_OP_SUB &&
+        e->u.binary.rhs->kind == KJ_E_INT && e->u.binary.rhs->u.integer == 1) {
+        bound(w, axis, KJ_OP_LT, e->u.binary.lhs); /* i <= n - 1 */
+        return;
+    }
+    if (op == KJ_OP_LT && e->kind == KJ_E_CALL && is_word(e->u.call.callee, "min") &&
+        !kj_warn_item(w->file, "min", KJ_I_FN)) {
+        for (const kj_expr *arg = e->u.call.args; arg; arg = arg->next)
+            bound(w, axis, op, arg);
+        return;
+    }
     int param = kj_warn_param(w->kernel, e);
     bool number = param >= 0 && type_of(w, param)->ndim == 0;
     bool less = op == KJ_OP_LT || op == KJ_OP_LE;

@@ -24,6 +24,7 @@ typedef struct launch {
     const kj_expr *call, *grid;
     const kj_item *kernel;
     int64_t threads[KJ_GRID_AXES];
+    int64_t block[KJ_GRID_AXES]; /* of them; 0: it is not written, as of forall */
 } launch;
 
 /* ---- The launch ---- */
@@ -62,8 +63,10 @@ static bool is_launch(launches *l, const kj_expr *e, launch *out)
         if (!out->kernel || !sizes_of(l, out->grid, 0, blocks) ||
             !sizes_of(l, out->grid->next, 1, out->threads))
             return false;
-        for (int i = 0; i < KJ_GRID_AXES; i++)
+        for (int i = 0; i < KJ_GRID_AXES; i++) {
+            out->block[i] = out->threads[i];
             out->threads[i] *= blocks[i];
+        }
         return true;
     }
     if (!member || strcmp(member->u.member.name, "forall") != 0 || !callee->u.call.args)
@@ -129,13 +132,25 @@ static bool is_empty(const kj_run_value *array)
     return empty;
 }
 
+/* Are the launch's blocks as the kernel says? */
+static bool has_its_blocks(const launches *l, const launch *x, const kj_owned *owned)
+{
+    for (int i = 0; i < KJ_GRID_AXES; i++) {
+        kj_run_value v = owned->block[i] ? kj_warn_value(&l->names, owned->block[i])
+                                         : (kj_run_value){KJ_NUMBERS, 1, {x->block[i]}};
+        if (v.kind != KJ_NUMBERS || v.n != 1 || v.numbers[0] != x->block[i])
+            return false;
+    }
+    return true;
+}
+
 /* Along one axis of the grid. An array that has a thread for each element shows that so many were meant. */
 static left_over left_along(launches *l, const launch *x, const kj_owned *owned, int grid_axis)
 {
     const left_over none = {0};
     left_over found = none;
     int64_t reach;
-    if (!reach_of(l, x, &owned->reach[grid_axis], &reach))
+    if (!has_its_blocks(l, x, owned) || !reach_of(l, x, &owned->reach[grid_axis], &reach))
         return none;
     const kj_own *own = owned->params;
     int i = 0;
@@ -177,7 +192,37 @@ static const char *text_of(const launches *l, const kj_expr *e)
                            l->diag->source->text + e->span.begin);
 }
 
-static void warn_of(launches *l, const launch *x, int grid_axis, const left_over *left)
+/* n // 256 of n elements in blocks of 256. */
+static bool divides_elements(launches *l, const launch *x, const kj_expr *division, int grid_axis,
+                             const left_over *left)
+{
+    kj_run_value of = kj_warn_value(&l->names, division->u.binary.lhs),
+                 by = kj_warn_value(&l->names, division->u.binary.rhs);
+    return of.kind == KJ_NUMBERS && of.n == 1 && of.numbers[0] == left->extent &&
+           by.kind == KJ_NUMBERS && by.n == 1 && by.numbers[0] == x->block[grid_axis];
+}
+
+/* The numbers of blocks that stand in a grid of two. */
+static const kj_expr *blocks_written(const kj_expr *grid, int axis)
+{
+    const kj_expr *first = grid->kind == KJ_E_TUPLE ? grid->u.list.items : NULL;
+    if (!first || !first->next || first->next->next)
+        return NULL;
+    return axis ? first->next : first;
+}
+
+/* Would the grid's two numbers the other way round have a thread for each? */
+static bool is_better_turned(launches *l, const launch *x, const kj_owned *owned)
+{
+    if (!blocks_written(x->grid, 0) || !x->block[0] || !x->block[1])
+        return false;
+    launch turned = *x;
+    turned.threads[0] = x->threads[1] / x->block[1] * x->block[0];
+    turned.threads[1] = x->threads[0] / x->block[0] * x->block[1];
+    return !left_along(l, &turned, owned, 0).param && !left_along(l, &turned, owned, 1).param;
+}
+
+static void warn_of(launches *l, const launch *x, int grid_axis, const left_over *left, bool turned)
 {
     long long threads = x->threads[grid_axis], extent = left->extent;
     const char *along =
@@ -190,7 +235,14 @@ static void warn_of(launches *l, const launch *x, int grid_axis, const left_over
                             extent - threads, extent - threads == 1 ? "s" : "ve");
     const kj_expr *blocks = blocks_of(l, x->grid, grid_axis);
     const kj_expr *division = blocks ? kj_warn_division(&l->names, blocks) : NULL;
-    if (division)
+    if (turned)
+        kj_hint(l->diag, m, "the first number of a grid counts along x: write (%s, %s)",
+                text_of(l, blocks_written(x->grid, 1)), text_of(l, blocks_written(x->grid, 0)));
+    else if (!x->block[grid_axis])
+        kj_hint(l->diag, m,
+                "forall(n) has a thread for each of n; where only some are meant, pass a view of "
+                "them");
+    else if (division && divides_elements(l, x, division, grid_axis, left))
         kj_write(l->diag, m, blocks->span, "ceil_div(%s, %s)", text_of(l, division->u.binary.lhs),
                  text_of(l, division->u.binary.rhs));
     else
@@ -220,7 +272,7 @@ static void see(void *ctx, const kj_expr *e)
         for (int axis = 0; axis < KJ_GRID_AXES; axis++) {
             left_over left = left_along(l, &x, owned, axis);
             if (left.param) {
-                warn_of(l, &x, axis, &left);
+                warn_of(l, &x, axis, &left, is_better_turned(l, &x, owned));
                 break;
             }
         }
