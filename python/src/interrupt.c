@@ -1,7 +1,7 @@
 /* Ctrl-C ends what the main thread waits for. Python runs its own handlers in that thread alone,
  * once it is back from the call; so a handler in front of Python's wakes a thread of ours, which
  * cancels the work: the call returns, and Python raises KeyboardInterrupt. A launch pays for it
- * with two stores, and a look at the clock. */
+ * with four stores, and a look at the clock. */
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -17,14 +17,18 @@ static struct {
     sem_t interrupted;        /* posted by the handler */
     struct sigaction before;  /* Python's */
     int64_t looked;           /* when the handler was last seen to be ours, in ns */
+    uint64_t waits;           /* how many there were */
     _Atomic(kjp_wait *) wait; /* what the main thread waits for */
+    _Atomic(uint64_t) now;    /* that one's number; 0: none */
+    _Atomic(uint64_t) asked;  /* the number of the one that is to end */
     atomic_int cancelling;    /* the wait may be read: it must stay */
     pthread_mutex_t lock;     /* held meanwhile */
 } watch = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-enum {
-    LOOK_NS = 1000000
-}; /* signal.signal puts Python's handler back: how long that may go unseen */
+/* signal.signal puts Python's handler back: how long that may go unseen */
+enum { LOOK_NS = 1000000 };
+/* A launch that is being compiled cannot be cancelled yet: so it is tried again. */
+enum { AGAIN_NS = 20000000 };
 
 static void on_interrupt(int number, siginfo_t *info, void *place)
 {
@@ -33,9 +37,28 @@ static void on_interrupt(int number, siginfo_t *info, void *place)
         watch.before.sa_sigaction(number, info, place);
     else
         watch.before.sa_handler(number);
-    if (atomic_load(&watch.wait))
+    uint64_t now = atomic_load(&watch.now);
+    if (now) {
+        atomic_store(&watch.asked, now);
         sem_post(&watch.interrupted);
+    }
     errno = error;
+}
+
+/* Of a wait that has ended nothing is done: false. */
+static int cancel(uint64_t number)
+{
+    pthread_mutex_lock(&watch.lock);
+    atomic_store(&watch.cancelling, 1);
+    kjp_wait *wait = atomic_load(&watch.wait);
+    int goes_on = wait && wait->number == number;
+    if (goes_on && wait->stream)
+        kjit_stream_cancel(wait->stream);
+    else if (goes_on)
+        kjit_cancel(wait->ctx);
+    atomic_store(&watch.cancelling, 0);
+    pthread_mutex_unlock(&watch.lock);
+    return goes_on;
 }
 
 static void *cancel_waits(void *unused)
@@ -44,15 +67,8 @@ static void *cancel_waits(void *unused)
     for (;;) {
         while (sem_wait(&watch.interrupted) != 0) {
         }
-        pthread_mutex_lock(&watch.lock);
-        atomic_store(&watch.cancelling, 1);
-        kjp_wait *wait = atomic_load(&watch.wait);
-        if (wait && wait->stream)
-            kjit_stream_cancel(wait->stream);
-        else if (wait)
-            kjit_cancel(wait->ctx);
-        atomic_store(&watch.cancelling, 0);
-        pthread_mutex_unlock(&watch.lock);
+        while (cancel(atomic_load(&watch.asked)))
+            nanosleep(&(struct timespec){.tv_nsec = AGAIN_NS}, NULL);
     }
     return NULL;
 }
@@ -104,7 +120,10 @@ void kjp_wait_begin(kjp_wait *wait, kjit_context *ctx, kjit_stream *stream)
             hook();
             watch.looked = ns;
         }
-        wait->outer = atomic_exchange(&watch.wait, wait);
+        wait->number = ++watch.waits;
+        wait->outer = atomic_load(&watch.wait);
+        atomic_store(&watch.wait, wait);
+        atomic_store(&watch.now, wait->number);
     }
     wait->thread = PyEval_SaveThread();
 }
@@ -112,6 +131,7 @@ void kjp_wait_begin(kjp_wait *wait, kjit_context *ctx, kjit_stream *stream)
 void kjp_wait_end(kjp_wait *wait)
 {
     if (wait->watched) {
+        atomic_store(&watch.now, wait->outer ? wait->outer->number : 0);
         atomic_store(&watch.wait, wait->outer);
         if (atomic_load(&watch.cancelling)) {
             pthread_mutex_lock(&watch.lock);
@@ -147,6 +167,7 @@ PyObject *kjp_after_fork(PyObject *self, PyObject *unused)
     watch.is_running = 0;
     watch.looked = 0;
     atomic_store(&watch.wait, NULL);
+    atomic_store(&watch.now, 0);
     atomic_store(&watch.cancelling, 0);
     pthread_mutex_init(&watch.lock, NULL);
     return Py_NewRef(Py_None);

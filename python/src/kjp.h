@@ -76,6 +76,7 @@ typedef struct kjp_wait {
     kjit_stream *stream;
     PyThreadState *thread;
     int watched;
+    uint64_t number;
     struct kjp_wait *outer; /* a wait within which this one is: of a function that prints */
 } kjp_wait;
 
