@@ -95,6 +95,13 @@ static void hint_assigned(const kj_mistake *x, kj_message *m)
         kj_hint(p->diag, m, "a file's constants are declared with 'const': const %s = ...", name);
 }
 
+/* @cuda.reduce before the function that joins two values. */
+static bool is_reducer(const kj_mistake *x)
+{
+    const char *text = x->p->source->text + x->at.begin;
+    return strncmp(text, ".reduce", 7) == 0 && strchr(" \t\r\n", text[7]);
+}
+
 /* @cuda.jit before a kernel is left out; the def behind one is not told. */
 static void fix_decorator(const kj_mistake *x, kj_message *m)
 {
@@ -109,6 +116,18 @@ static void fix_decorator(const kj_mistake *x, kj_message *m)
         kj_hint(p->diag, m, "a kernel needs no decorator but what changes its results: @fastmath");
     else
         kj_fix(p->diag, m, (kj_span){p->before_prev_span.begin, (uint32_t)(next - text)}, "%s", "");
+}
+
+static void hint_decorator(const kj_mistake *x, kj_message *m)
+{
+    if (is_reducer(x)) {
+        x->p->after_decorator = true;
+        kj_mistake_hint(
+            x, m, "fn add(a: f32, b: f32) -> f32 { ... }, and in the run block reduce(add, x, 0)");
+        return;
+    }
+    kj_mistake_hint(x, m, "a kernel needs no decorator: kernel name(x: f32[]) { ... }");
+    fix_decorator(x, m);
 }
 
 /* load "blur.knl" */
@@ -192,8 +211,7 @@ void kj_at_item(const kj_mistake *x)
         return;
     }
     if (kj_met(x, ".") && x->p->before_prev == KJ_TK_AT) {
-        kj_mistake_hint(x, m, "a kernel needs no decorator: kernel name(x: f32[]) { ... }");
-        fix_decorator(x, m);
+        hint_decorator(x, m);
     } else if (kj_met(x, "=") && x->p->before_prev == KJ_TK_AT) /* @fastmath=True */
         kj_mistake_hint(x, m,
                         "an attribute stands alone, @fastmath, or with values in parentheses");
