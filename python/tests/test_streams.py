@@ -93,10 +93,18 @@ class Streams(unittest.TestCase):
     def test_cancel_and_deadline_of_a_context(self):
         context = kjit.Context(device="cpu")
         mod = context.compile(ENDLESS, warn="off")
-        timer = threading.Timer(0.1, context.cancel)
-        timer.start()
+        ended = threading.Event()
+
+        def cancel():
+            while not ended.wait(0.05):  # a launch that is being compiled still is none
+                context.cancel()
+
+        thread = threading.Thread(target=cancel)
+        thread.start()
         with self.assertRaises(kjit.Cancelled):
             mod.endless[1, 1](np.zeros(1, np.float32))
+        ended.set()
+        thread.join()
         context.set_deadline(50)
         with self.assertRaises(kjit.Timeout):
             mod.endless[1, 1](np.zeros(1, np.float32))
@@ -222,6 +230,10 @@ import kjit
 mod = kjit.compile({endless!r}, warn="off")
 x = memoryview(bytearray(4)).cast("f")
 stream, event = kjit.stream(), kjit.event()
+try:
+    mod.endless[1, 1].within(1)(x)  # it is compiled when the signal comes
+except kjit.Timeout:
+    pass
 threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 start = time.time()
 try:
