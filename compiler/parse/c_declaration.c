@@ -59,7 +59,8 @@ kj_c_variable kj_habit_c_variable(kj_parser *p, const char *text, const char *ty
         type = NULL;
     kj_c_value v = kj_habit_c_value(p, from, stop);
     bool whole = v.class == KJ_C_SIGNED || v.class == KJ_C_UNSIGNED;
-    bool converts = type && (place || (whole && v.changed && *type == 'f'));
+    bool cut = type && v.class == KJ_C_FLOAT && kj_is_int(kj_type_named(type)); /* int i = 2.5 */
+    bool converts = type && (place || cut || (whole && v.changed && *type == 'f'));
     kj_c_variable out = {.value = v, .changed = converts || v.changed};
     out.declared = type ? kj_arena_printf(p->arena, "%s: %s", text, type) : text;
     out.given = converts ? kj_arena_printf(p->arena, "%s(%s)", type, v.text) : v.text;

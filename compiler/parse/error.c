@@ -170,8 +170,12 @@ static void at_expression(const kj_mistake *x)
     } else if (kj_met(x, "if")) {
         kj_mistake_hint(x, m, "a conditional expression is written: a if test else b");
         kj_layout_skip_block(x->p);
-    } else if (hint_variance(x, m))
+    } else if (hint_variance(x, m) || (kj_met(x, "*") && kj_habit_dereference(x->p, m, x->at)))
         ;
+    else if (kj_met(x, "let"))
+        kj_mistake_hint(x, m, "there are no options: a value is there");
+    else if (kj_met(x, "fn"))
+        kj_mistake_hint(x, m, "a function is declared at the top of a file");
     else if (kj_met(x, "not"))
         kj_habit_not_operand(x->p, m, x->at);
     else if (kj_met(x, "|"))
@@ -233,27 +237,6 @@ static void at_statement(const kj_mistake *x)
         if (kj_met(x, operators[i]))
             kj_mistake_hint(x, m, GOES_ON);
     }
-}
-
-/* The keyword is a name from here to the end of the item, but for those that begin statements which
- * may look alike, or stand within expressions. */
-static void take_for_name(kj_parser *p, int token)
-{
-    static const int never[] = {KJ_TK_BREAK, KJ_TK_CONTINUE, KJ_TK_RETURN, KJ_TK_WHILE, KJ_TK_LET,
-                                KJ_TK_VAR,   KJ_TK_CONST,    KJ_TK_IF,     KJ_TK_ELSE,  KJ_TK_AND,
-                                KJ_TK_OR,    KJ_TK_NOT,      KJ_TK_TRUE,   KJ_TK_FALSE};
-    for (size_t i = 0; i < sizeof never / sizeof *never; i++)
-        if (token == never[i])
-            return;
-    if (p->nmisnamed < (int)(sizeof p->misnamed / sizeof *p->misnamed))
-        p->misnamed[p->nmisnamed++] = token;
-}
-
-kj_message *kj_misnamed(kj_parser *p, kj_span at, int token)
-{
-    take_for_name(p, token);
-    return kj_error(p->diag, at, KJ_RULE_SYNTAX, "'%.*s' is a keyword and cannot be a name",
-                    (int)(at.end - at.begin), p->source->text + at.begin);
 }
 
 /* atomic.and: what is there has a '_' behind it. */

@@ -47,7 +47,8 @@ static bool takes_type_word(kj_c_type *t, const char *word, bool *is_unsigned)
         if (strcmp(word, silent[i]) == 0)
             return true;
     bool shared = strcmp(word, "__shared__") == 0 || strcmp(word, "__local") == 0 ||
-                  strcmp(word, "shared") == 0;
+                  strcmp(word, "shared") == 0 || strcmp(word, "threadgroup") == 0 ||
+                  strcmp(word, "groupshared") == 0;
     bool constant = strcmp(word, "const") == 0, any = strcmp(word, "auto") == 0;
     const char *type = kj_habit_type_named(word);
     bool small = *is_unsigned && (strcmp(word, "char") == 0 || strcmp(word, "short") == 0);
@@ -165,7 +166,8 @@ bool kj_habit_parameter(kj_parser *p, kj_message *m, kj_span at)
         axes = axes_at(p, next, field, &next);
     if (!strchr(field ? ",;\r\n}" : ",)", s->text[kj_skip_blanks(s, next)]))
         return false;
-    kj_write(p->diag, m, (kj_span){begin, next}, "%s: %s%s", kj_piece(p, name, end), t.name, axes);
+    kj_write_parameter(p, m, (kj_span){begin, next}, kj_piece(p, name, end),
+                       kj_arena_printf(p->arena, "%s%s", t.name, axes));
     return true;
 }
 
@@ -374,13 +376,6 @@ void kj_habit_block(kj_parser *p, kj_message *m, kj_span at)
     else if (last > kj_line_end(s, at.end) && last - at.end < MOST_MENDED)
         kj_fix(p->diag, m, (kj_span){at.begin, last}, " {%s\n%.*s}", kj_piece(p, at.end, last),
                (int)own, s->text + line);
-}
-
-/* print x, assert c, "text": without parentheses. */
-void kj_habit_call(kj_parser *p, kj_message *m, kj_span at)
-{
-    uint32_t end = kj_statement_end(p->source, at.begin, false);
-    kj_fix(p->diag, m, (kj_span){p->prev_span.end, end}, "(%s)", kj_piece(p, at.begin, end));
 }
 
 /* Stands the name before `end` in the item there, in a block that is open still? There it may be declared. A loop's are

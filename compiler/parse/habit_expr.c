@@ -457,18 +457,6 @@ bool kj_habit_address(kj_parser *p, kj_message *m, kj_span at)
     return true;
 }
 
-/* *x = 1 */
-bool kj_habit_dereference(kj_parser *p, kj_message *m, kj_span at)
-{
-    uint32_t end = kj_word_end(p->source, at.end);
-    if (end == at.end)
-        return false;
-    kj_hint(p->diag, m, "there are no pointers: the first element is %s[0]",
-            kj_piece(p, at.end, end));
-    kj_fix(p->diag, m, (kj_span){at.begin, end}, "%s[0]", kj_piece(p, at.end, end));
-    return true;
-}
-
 /* Is the statement that begins there all that its line has, and no header, so that another line may be beside it? One
  * that computes only some of its parts has no such place: what is beside it is always done. */
 static bool is_simple_line(const kj_source *s, uint32_t begin, uint32_t end)

@@ -317,7 +317,7 @@ static bool is_range(const kj_mistake *x)
     const kj_source *s = x->p->source;
     uint32_t next = kj_skip_blanks(s, x->at.end), end = kj_word_end(s, next);
     if (kj_has_brace(x))
-        return s->text[x->at.end] != '{';
+        return s->text[next] != '{';
     for (size_t i = 0; i < sizeof statements / sizeof *statements; i++)
         if (kj_is_word_at(s, next, statements[i]))
             return false;

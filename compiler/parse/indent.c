@@ -1,4 +1,5 @@
-/* Which of an item's blocks lacks its }: braces tell how many do, indentation tells which. */
+/* Which of an item's blocks lacks its }: braces tell how many do, indentation tells which. And what braces tell of a run
+ * block within a function. */
 #include <string.h>
 
 #include "parse/habit.h"
@@ -91,4 +92,38 @@ bool kj_told_by_indent(kj_parser *p, uint32_t end)
     kj_fix(p->diag, m, (kj_span){s.first.line, s.first.line}, "%.*s}\n", b->indent,
            p->source->text + b->header);
     return true;
+}
+
+/* Behind the } of the block that is open at `at`; 0: it does not end. */
+static uint32_t block_end(const kj_source *s, uint32_t at)
+{
+    for (int depth = 0; s->text[at];) {
+        uint32_t next = kj_behind_text(s, at);
+        depth += next == at ? (s->text[at] == '{') - (s->text[at] == '}') : 0;
+        at = next > at ? next : at + 1;
+        if (depth == 0)
+            return at;
+    }
+    return 0;
+}
+
+kj_span kj_run_within(kj_parser *p, uint32_t run, kj_span *around)
+{
+    static const char blanks[] = " \t\r\n";
+    const kj_source *s = p->source;
+    const kj_span none = {run, run};
+    uint32_t at = run, open = kj_skip_blanks(s, kj_word_end(s, run)), end;
+    while (at > 0 && strchr(blanks, s->text[at - 1]))
+        at--;
+    if (!kj_is_word_at(s, run, "run") || s->text[open] != '{' || at == 0 || s->text[at - 1] != '{')
+        return none;
+    uint32_t line = kj_line_start(s, at - 1), name = kj_skip_blanks(s, kj_word_end(s, line));
+    uint32_t parameters = kj_word_end(s, name), brace = kj_skip_blanks(s, parameters + 2);
+    bool function = kj_is_word_at(s, line, "fn") || kj_is_word_at(s, line, "run");
+    if (!function || parameters == name || strncmp(s->text + parameters, "()", 2) != 0 ||
+        brace != at - 1 || !(end = block_end(s, open)))
+        return none;
+    uint32_t close = end + (uint32_t)strspn(s->text + end, blanks);
+    *around = (kj_span){line, close + 1};
+    return s->text[close] == '}' ? (kj_span){run, end} : none;
 }

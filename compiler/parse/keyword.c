@@ -200,6 +200,75 @@ void kj_hint_lone_name(kj_parser *p, kj_message *m, const char *name)
 
 /* ---- Keywords where names are ---- */
 
+/* The keyword is a name from here to the end of the item, but for those that begin statements which
+ * may look alike, or stand within expressions. */
+static void take_for_name(kj_parser *p, int token)
+{
+    static const int never[] = {KJ_TK_BREAK, KJ_TK_CONTINUE, KJ_TK_RETURN, KJ_TK_WHILE, KJ_TK_LET,
+                                KJ_TK_VAR,   KJ_TK_CONST,    KJ_TK_IF,     KJ_TK_ELSE,  KJ_TK_AND,
+                                KJ_TK_OR,    KJ_TK_NOT,      KJ_TK_TRUE,   KJ_TK_FALSE};
+    for (size_t i = 0; i < sizeof never / sizeof *never; i++)
+        if (token == never[i])
+            return;
+    if (p->nmisnamed < (int)(sizeof p->misnamed / sizeof *p->misnamed))
+        p->misnamed[p->nmisnamed++] = token;
+}
+
+/* Keywords that people take for names, as those of other languages do not mean anything there. */
+static const struct {
+    const char *word;
+    int token;
+} taken[] = {
+    {"in", KJ_TK_IN},         {"as", KJ_TK_AS},         {"fn", KJ_TK_FN},
+    {"run", KJ_TK_RUN},       {"kernel", KJ_TK_KERNEL}, {"param", KJ_TK_PARAM},
+    {"launch", KJ_TK_LAUNCH}, {"with", KJ_TK_WITH},     {"requires", KJ_TK_REQUIRES},
+};
+
+static int keyword_taken(const char *word)
+{
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        if (strcmp(taken[i].word, word) == 0)
+            return taken[i].token;
+    return 0;
+}
+
+kj_message *kj_misnamed(kj_parser *p, kj_span at, int token)
+{
+    const char *word = kj_mistake_source(p, at);
+    take_for_name(p, token);
+    kj_message *m =
+        kj_error(p->diag, at, KJ_RULE_SYNTAX, "'%s' is a keyword and cannot be a name", word);
+    if (keyword_taken(word) == token && p->prev != KJ_TK_DOT)
+        kj_hint(p->diag, m, "write %s_, here and where it is used", word);
+    return m;
+}
+
+/* The parameters from `at` on that are called so are names in the body, too. */
+static void take_parameters(kj_parser *p, uint32_t at)
+{
+    const kj_source *s = p->source;
+    for (int depth = 0; s->text[at] && !strchr("{}", s->text[at]) && depth >= 0; at++) {
+        uint32_t end = kj_word_end(s, at), next = kj_skip_blanks(s, end);
+        depth += (s->text[at] == '(') - (s->text[at] == ')');
+        if (end == at)
+            continue;
+        int token = strchr(",)[:", s->text[next]) ? keyword_taken(kj_piece(p, at, end)) : 0;
+        if (token)
+            take_for_name(p, token);
+        at = end - 1;
+    }
+}
+
+void kj_write_parameter(kj_parser *p, kj_message *m, kj_span at, const char *name, const char *type)
+{
+    take_parameters(p, at.begin);
+    if (keyword_taken(name))
+        kj_hint(p->diag, m, "write %s_: %s, as '%s' is a keyword; and %s_ where it is used", name,
+                type, name, name);
+    else
+        kj_write(p->diag, m, at, "%s: %s", name, type);
+}
+
 /* `in: f32[]`: a parameter or a field that is called like a keyword. */
 static bool is_named_so(const kj_parser *p, int token, kj_span span, const char *next)
 {
@@ -246,4 +315,30 @@ bool kj_is_misnamed(kj_parser *p, int token, kj_span span)
     if (token == KJ_TK_IN)
         return misnamed && p->token != KJ_TK_NAME; /* not that of `for i in` */
     return misnamed && !(kj_layout_begins_statement(p) && (kj_is_word(*next) || *next == '{'));
+}
+
+/* ---- Calls ---- */
+
+bool kj_follows_call(const kj_mistake *x)
+{
+    const kj_parser *p = x->p;
+    if (p->prev != KJ_TK_NAME ||
+        (p->prev_span.begin != p->first_span.begin && p->before_prev != KJ_TK_ASSIGN))
+        return false;
+    const char *name = kj_mistake_source(x->p, p->prev_span);
+    if (strcmp(name, "print") == 0 || strcmp(name, "assert") == 0)
+        return true;
+    bool operand = kj_met(x, "name") || kj_met(x, "string");
+    return operand && kj_is_item_of(p->source, x->at.begin, "run") &&
+           kj_run_builtin_named(name) >= 0 && !kj_foreign_word(name, NULL) && /* int x */
+           !kj_mistake_is_declared(x, p->prev_span);
+}
+
+/* print x, assert c, "text": without parentheses. */
+void kj_habit_call(kj_parser *p, kj_message *m, kj_span at)
+{
+    uint32_t end = kj_statement_end(p->source, at.begin, false);
+    if (!m->hint)
+        kj_hint(p->diag, m, "what a call is given stands in parentheses");
+    kj_fix(p->diag, m, (kj_span){p->prev_span.end, end}, "(%s)", kj_piece(p, at.begin, end));
 }

@@ -73,7 +73,8 @@ double kj_literal_float(kj_parser *p, kj_span span, const char *text, size_t len
 bool kj_is_told(const kj_parser *p, kj_span span)
 {
     const kj_message *m = p->diag->last;
-    return m && m->rule == KJ_RULE_SYNTAX && m->span.end <= span.begin &&
+    bool ternary = m && m->rule == KJ_RULE_STRAY && p->source->text[m->span.begin] == '?';
+    return m && (m->rule == KJ_RULE_SYNTAX || ternary) && m->span.end <= span.begin &&
            !memchr(p->source->text + m->span.begin, '\n', span.begin - m->span.begin);
 }
 

@@ -78,6 +78,8 @@ bool kj_closed_too_early(const kj_mistake *x);
 bool kj_hint_c_item(const kj_mistake *x, kj_message *m);
 bool kj_before_colon(const kj_mistake *x); /* x: */
 
+/* keyword.c: print "x", behind the word; of a run block's functions any, save "a.npy", a */
+bool kj_follows_call(const kj_mistake *x);
 /* keyword.c: is it the misspelled keyword that a statement begins with, an operator or part of a header that is
  * a word, the const of a parameter? Then it is reported. */
 bool kj_misspelled_statement(const kj_mistake *x);

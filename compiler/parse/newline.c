@@ -409,7 +409,9 @@ void kj_layout_refuse_method(kj_parser *p, kj_span span)
 static bool is_nested(kj_parser *p, kj_span span)
 {
     bool first = span.begin == 0 || p->source->text[span.begin - 1] == '\n';
-    if (!p->nbraces || !in_braces(p) || (first && !in_unwritten(p)))
+    kj_span around, inside = kj_run_within(p, span.begin, &around);
+    bool alone = inside.end > inside.begin;
+    if (!p->nbraces || !in_braces(p) || (first && !in_unwritten(p) && !alone))
         return false;
     if (kj_is_item_of(p->source, span.begin, "record")) {
         if (!p->foreign)
@@ -418,7 +420,12 @@ static bool is_nested(kj_parser *p, kj_span span)
     }
     kj_message *m = kj_error(p->diag, span, KJ_RULE_MISPLACED, "'%.*s' stands at the top of a file",
                              (int)(span.end - span.begin), p->source->text + span.begin);
-    kj_hint(p->diag, m, "functions and kernels are declared beside each other, in any order");
+    if (alone)
+        kj_hint(p->diag, m, "leave the function around the run block out");
+    else
+        kj_hint(p->diag, m, "functions and kernels are declared beside each other, in any order");
+    if (alone)
+        kj_fix(p->diag, m, around, "%s", kj_piece(p, inside.begin, inside.end));
     p->span = span;
     kj_layout_skip_block(p);
     return true;

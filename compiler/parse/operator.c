@@ -10,16 +10,6 @@
 
 #define NO_PATHS "there are no paths: write sqrt(x), max(x, y)"
 
-/* print "x", behind the word */
-static bool follows_print(const kj_parser *p)
-{
-    const char *text = p->source->text + p->prev_span.begin;
-    size_t n = p->prev_span.end - p->prev_span.begin;
-    return p->prev == KJ_TK_NAME && p->prev_span.begin == p->first_span.begin &&
-           ((n == 5 && strncmp(text, "print", n) == 0) ||
-            (n == 6 && strncmp(text, "assert", n) == 0));
-}
-
 /* What other languages have behind an expression; NULL: nothing that is known. */
 static const char *hint_for_operator(const kj_mistake *x)
 {
@@ -41,7 +31,7 @@ static const char *hint_for_operator(const kj_mistake *x)
     if (kj_met(x, ":") && x->p->source->text[x->at.end] == ':')
         return NO_PATHS;
     if (kj_met(x, "string") && p->prev == KJ_TK_NAME && p->prev_span.end == x->at.begin &&
-        !follows_print(p))
+        !kj_follows_call(x))
         return "strings have no prefix: print takes texts and values, print(\"x is\", x)";
     if (kj_met(x, "string") && p->prev == KJ_TK_STRING && p->prev_span.end == x->at.begin)
         return "a comment begins with #";
@@ -116,7 +106,16 @@ void kj_mistake_paths(const kj_mistake *x, kj_message *m)
                 end > colons.end ? kj_piece(p, colons.end, end) : "x");
     else if (!m->hint)
         kj_mistake_hint(x, m, NO_PATHS);
-    kj_fix(p->diag, m, own ? colons : (kj_span){name.begin, colons.end}, "%s", own ? "." : "");
+    uint32_t open = kj_skip_blanks(p->source, end), close = open;
+    if (!own && open > end && kj_is_word(p->source->text[open]))
+        return; /* cg::thread_block block */
+    if (p->source->text[open] == '<')
+        close += 1 + (uint32_t)strspn(p->source->text + open + 1,
+                                      "abcdefghijklmnopqrstuvwxyz_0123456789 ");
+    if (!own && close > open && p->source->text[close] == '>') /* std::max<float>(x, y) */
+        kj_fix(p->diag, m, (kj_span){name.begin, close + 1}, "%s", kj_piece(p, colons.end, end));
+    else
+        kj_fix(p->diag, m, own ? colons : (kj_span){name.begin, colons.end}, "%s", own ? "." : "");
 }
 
 /* The fixes that go with it. */
@@ -449,7 +448,7 @@ static kj_message *behind_statement(const kj_mistake *x)
         kj_hint_keyword(x, m, p->prev_span, NULL, 0);
     if (!kj_is_shown(p->diag, m))
         return m;
-    if (follows_print(p))
+    if (kj_follows_call(x))
         kj_habit_call(x->p, m, x->at);
     else if (kj_met(x, "name") || kj_met(x, "["))
         kj_habit_declaration(x->p, m, x->at);

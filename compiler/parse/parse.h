@@ -242,8 +242,6 @@ void kj_parse_stop(kj_parser *p, kj_span at, kj_rule rule, const char *text);
 /* Likewise: nested too deeply. `of` is what there are more than KJ_MAX_DEPTH of, or NULL. */
 void kj_parse_too_deep(kj_parser *p, kj_span at, const char *of);
 
-/* Reports a keyword that stands where a name does, and takes it for one from there on. */
-kj_message *kj_misnamed(kj_parser *p, kj_span at, int token);
 /* What a token is called in messages. */
 const char *kj_token_name(int token);
 /* What bison found: the token it cannot use, by the names of knl.y, and those it could. */
@@ -252,6 +250,11 @@ void kj_syntax_error(kj_parser *p, kj_span at, const char *unexpected, const cha
 
 /* ---- keyword.c ---- */
 
+/* Reports a keyword that stands where a name does, and takes it for one from there on. */
+kj_message *kj_misnamed(kj_parser *p, kj_span at, int token);
+/* A hint and a fix for a parameter that is written otherwise; of one that is called like a keyword only the hint. */
+void kj_write_parameter(kj_parser *p, kj_message *m, kj_span at, const char *name,
+                        const char *type);
 /* Is the token a keyword that the file takes for a name, and stands here as one? The first time it is
  * reported. */
 bool kj_is_misnamed(kj_parser *p, int token, kj_span span);
@@ -263,6 +266,9 @@ void kj_hint_lone_name(kj_parser *p, kj_message *m,
 bool kj_parse_is_name(const kj_parser *p, const char *word);
 /* indent.c: does a line show which of the open blocks of the item that ends at `end` lacks its }? (Reported.) */
 bool kj_told_by_indent(kj_parser *p, uint32_t end);
+/* indent.c: fn main() { run { ... } }, of the word run: the run block, where it is all that the function has, and in *around the
+ * function; else empty. */
+kj_span kj_run_within(kj_parser *p, uint32_t run, kj_span *around);
 /* continued.c: does an operator end the line whose end is met, and the next one go on with its operand? (Reported.) */
 bool kj_line_goes_on(kj_parser *p);
 #define GOES_ON "a statement goes on over a line end only inside ( ) or [ ]"
@@ -387,7 +393,12 @@ void kj_stray_update(kj_parser *p, kj_span span);    /* &&= */
 bool kj_stray_remark(kj_parser *p, kj_span span);    /* ! a comment, to the end of the line */
 void kj_stray_cast(kj_parser *p, kj_span span, const char *text);  /* static_cast<float> */
 void kj_stray_macro(kj_parser *p, kj_span span, const char *text); /* vec! */
-void kj_stray_range(kj_parser *p, kj_span span);                   /* 0.. */
+/* pointer.c: of what cannot be assigned to, auto& v. */
+void kj_hint_reference(kj_parser *p, kj_message *m, const kj_expr *e);
+/* macro.c: an @ with something behind it: the token that is read, up to *end: of a macro of Julia's (reported) what it
+ * stands for, 0: nothing; else KJ_TK_AT. */
+int kj_stray_at(kj_parser *p, uint32_t at, uint32_t *end);
+void kj_stray_range(kj_parser *p, kj_span span);    /* 0.. */
 bool kj_stray_range_of(kj_parser *p, kj_span span); /* n..; false: no value is before it */
 void kj_stray_brace(kj_parser *p, kj_span span, const char *text); /* in an f-string */
 void kj_stray_conversion(kj_parser *p, kj_span span);              /* {x!r} */

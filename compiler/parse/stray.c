@@ -236,9 +236,10 @@ static const char *in_ascii(uint32_t code)
         uint32_t code;
         const char *plain;
     } signs[] = {
-        {0x2212, "-"},  {0x2013, "-"},  {0x2014, "-"},  {0x00d7, "*"},
-        {0x00b7, "*"},  {0x22c5, "*"},  {0x00f7, "//"}, {0x2264, "<="},
-        {0x2265, ">="}, {0x2260, "!="}, {0x2192, "->"}, {0x03c0, "pi"},
+        {0x2212, "-"},    {0x2013, "-"},   {0x2014, "-"},   {0x00d7, "*"},  {0x00b7, "*"},
+        {0x22c5, "*"},    {0x00f7, "//"},  {0x2264, "<="},  {0x2265, ">="}, {0x2260, "!="},
+        {0x2192, "->"},   {0x03c0, "pi"},  {0x2208, "in"},  {0x22bb, "^"},  {0x00b2, "** 2"},
+        {0x00b3, "** 3"}, {0x221e, "inf"}, {0x2227, "and"}, {0x2228, "or"}, {0x00ac, "not "},
     };
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
         if (signs[i].code == code)
@@ -323,6 +324,8 @@ void kj_stray_character(kj_parser *p, kj_span span, const char *text, size_t len
     } else if (plain || (code > 0xff00 && code < 0xff5f)) {
         kj_write(p->diag, m, (kj_span){span.begin, span.begin + (uint32_t)first}, "%s",
                  plain ? plain : kj_arena_printf(p->arena, "%c", (char)(code - 0xfee0)));
+    } else if (code == 0x221a) {
+        kj_hint(p->diag, m, "a root is written sqrt(x)");
     } else if (code == 0xa0)
         fix_blank(p, m, span.begin);
     else if (code >= 0x80)

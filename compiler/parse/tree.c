@@ -427,6 +427,7 @@ static void check_target(kj_parser *p, const kj_expr *e)
         return;
     kj_message *m =
         kj_error(p->diag, e->span, KJ_RULE_ASSIGN_TARGET, "%s cannot be assigned to", what(e));
+    kj_hint_reference(p, m, e);
     if (e->kind == KJ_E_CALL)
         kj_habit_element(p, m, e);
     else if (e->kind == KJ_E_TUPLE)
