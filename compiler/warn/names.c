@@ -36,7 +36,8 @@ kj_named_value *kj_warn_find(const kj_body *b, const char *name)
 
 static void warn_of_shadow(kj_body *b, const kj_named_value *outer, const kj_named_value *inner)
 {
-    if (!outer || outer->kind != KJ_B_VAR || inner->kind > KJ_B_VAR)
+    if (!outer || outer->kind != KJ_B_VAR || inner->kind > KJ_B_VAR ||
+        strcmp(inner->name, "_") == 0)
         return;
     kj_message *m =
         kj_warn(b->diag, inner->span, KJ_RULE_SHADOWED,

@@ -20,6 +20,11 @@ static kjit_array *array_of(kj_rvalue v)
 static bool wrong_value(kj_run *r, kj_span at, const char *what, const char *type, kj_rvalue v)
 {
     const char *name = kj_run_is_record(v) ? array_of(v)->of->name : kj_run_kind_name(v);
+    char counted[64];
+    if (is_sequence(v)) {
+        kj_snprintf(counted, sizeof counted, "%s of %lld", name, (long long)v.u.object->u.seq.n);
+        name = counted;
+    }
     if (!what)
         return kj_run_fail(r, KJIT_TYPE, at, "%s is needed here, not %s", type, name);
     return kj_run_fail(r, KJIT_TYPE, at, "%s is %s, not %s", what, type, name);

@@ -30,7 +30,8 @@ static void index_count_error(kj_sema *s, const kj_expr *e, const kj_tarray *a, 
     else if (n < a->ndim)
         kj_hint(s->diag, m, "fewer indices make a view, and an element is needed here");
     else {
-        kj_take_with_axes(s, m, e, n);
+        if (e->kind == KJ_E_INDEX)
+            kj_take_with_axes(s, m, e, 0);
         if (a->span.end)
             kj_note(s->diag, m, a->span, "declared here");
     }
@@ -325,6 +326,23 @@ static bool is_part(kj_sema *s, kj_texpr **i, int64_t n)
     return true;
 }
 
+/* The index of a constant outside: of a shape it is the axes that are too few. */
+static void outside_tuple(kj_sema *s, const kj_expr *e, const char *index, int n)
+{
+    const kj_expr *of = e->u.index.base, *at = e->u.index.args;
+    const char *member = of->kind == KJ_E_MEMBER ? of->u.member.name : "";
+    if (strcmp(member, "shape") != 0 && strcmp(member, "strides") != 0 &&
+        strcmp(member, "steps") != 0) {
+        kj_sema_error(s, at->span, KJ_RULE_INDEX_RANGE, "index %s is outside a tuple of %d", index,
+                      n);
+        return;
+    }
+    kj_message *m = kj_sema_error(
+        s, at->span, KJ_RULE_INDEX_RANGE, "index %s is outside: '%s' has %d %s", index,
+        kj_source_text(s, of->u.member.base->span, "the array"), n, n == 1 ? "axis" : "axes");
+    kj_take_with_axes(s, m, e, 0);
+}
+
 /* t[i]: the parts that are left out still happen. */
 static kj_operand index_tuple(kj_sema *s, const kj_expr *e, const kj_operand *t)
 {
@@ -349,8 +367,7 @@ static kj_operand index_tuple(kj_sema *s, const kj_expr *e, const kj_operand *t)
         return kj_no_value(e->span);
     }
     if (!is_part(s, &i, t->u.tuple.n)) {
-        kj_sema_error(s, arg->span, KJ_RULE_INDEX_RANGE, "index %s is outside a tuple of %d",
-                      kj_index_text(s, i, &as), t->u.tuple.n);
+        outside_tuple(s, e, kj_index_text(s, i, &as), t->u.tuple.n);
         return kj_no_value(e->span);
     }
     if (!kj_is_const(i)) {
@@ -522,7 +539,8 @@ kj_operand kj_index_of(kj_sema *s, const kj_expr *e, kj_operand base)
     if (base.kind != KJ_V_SYMBOL) {
         kj_message *m = kj_sema_error(s, at, KJ_RULE_NOT_AN_ARRAY, "this is %s, not an array",
                                       kj_describe(s, &base));
-        kj_take_as_array(s, m, e);
+        if (!kj_take_as_array(s, m, e))
+            kj_take_with_axes(s, m, e, 0);
         return kj_no_value(e->span);
     }
     kj_message *m =

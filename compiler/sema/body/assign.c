@@ -109,6 +109,7 @@ static void declare_names(kj_sema *s, const kj_stmt *st, kj_operand v)
             kj_sema_error(s, st->u.let.init->span, KJ_RULE_TUPLE_ARITY,
                           "%d names take a tuple of %d, not %s", n, n, kj_describe(s, &v));
         hint_axes(s, m, st->u.let.init, n);
+        kj_take_with_axes(s, m, st->u.let.init, n);
         v = kj_no_value(v.span);
     }
     for (int i = 0; name; name = name->next, i++) {
@@ -175,7 +176,7 @@ static bool field_place(kj_sema *s, const kj_expr *target, kj_assigned *p)
                       kj_describe(s, p->at));
         return false;
     }
-    const kj_field *part = kj_part_named(s, of, target);
+    const kj_field *part = kj_part_named(s, of, target, false);
     for (int i = 0; part && i < p->n; i++)
         p->at[i] = p->at[i].u.tuple.items[part - of->fields];
     return part != NULL;
@@ -186,7 +187,10 @@ static void refuse_element(kj_sema *s, const kj_expr *target, const kj_operand *
 {
     kj_message *m = kj_sema_error(s, target->u.index.base->span, KJ_RULE_NOT_AN_ARRAY,
                                   "this is %s, not an array", kj_describe(s, v));
-    if (!kj_take_as_array(s, m, target) && v->kind == KJ_V_TUPLE)
+    if (kj_take_as_array(s, m, target))
+        return;
+    kj_take_with_axes(s, m, target, 0);
+    if (v->kind == KJ_V_TUPLE)
         kj_hint(s->diag, m, "a tuple's parts are assigned together: t = (3, t[1])");
 }
 

@@ -23,6 +23,10 @@ static void refuse_target(kj_sema *s, const kj_expr *target, const kj_symbol *sy
         kj_hint_var(s, m, sym->span);
     else if (role == KJ_ROLE_PARAM) /* a const one */
         kj_hint(s->diag, m, "copy it: var v = %s", name);
+    else if (role == KJ_ROLE_LOOP)
+        kj_hint(s->diag, m,
+                "copy it, var w = %s; elements of arrays are assigned by their index, x[i] = ...",
+                name);
     if (sym->span.end)
         kj_note(s->diag, m, sym->span, "declared here");
 }

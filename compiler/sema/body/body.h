@@ -93,7 +93,8 @@ kj_texpr *kj_part_index(kj_sema *s, const kj_expr *e, const kj_operand *v);
 
 /* Of x[i] or x.size, refused by `m` as x is one value: is x a parameter? Then it is told no more. */
 bool kj_take_as_array(kj_sema *s, kj_message *m, const kj_expr *e);
-/* Of a[i, j], refused by `m` as a parameter has fewer axes: do all its uses have n indices? Told so, and no more. */
+/* Of a[i, j], a[i][j], a.shape[1] or a.shape as n values, refused by `m` as a parameter has fewer axes: do all its uses
+ * ask for as many? Told so, and no more. n: else 0. */
 void kj_take_with_axes(kj_sema *s, kj_message *m, const kj_expr *e, int n);
 
 /* ---- index_check.c ---- */

@@ -226,7 +226,9 @@ bool kj_no_keywords(kj_sema *s, const kj_expr *e, const char *name)
         if (arg->keyword) {
             kj_message *m = kj_sema_error(s, arg->keyword_span, KJ_RULE_KEYWORD,
                                           "'%s' takes its arguments by place, without names", name);
-            if (kj_asks_condition(name) && !other_names(e))
+            if (strcmp(name, "print") == 0)
+                kj_hint(s->diag, m, "in a kernel each print writes a line of its own");
+            else if (kj_asks_condition(name) && !other_names(e))
                 kj_hint_equals(s, m, arg, arg == e->u.call.args ? name : NULL);
             return false;
         }

@@ -347,14 +347,12 @@ static kj_operand expr(kj_sema *s, const kj_expr *e, kj_dtype want)
                           kj_literal(kj_float(KJ_F64, e->u.real), e->span), e->span);
     case KJ_E_BOOL: return kj_scalar(kj_te_bool(s, e->u.integer != 0, e->span));
     case KJ_E_STRING:
+    case KJ_E_FORMAT:
         if (kj_is_of_const(s->diag->source, e->span))
             return refuse(s, e, "a constant is no text",
                           "a text stands in a run block: run { let name = \"text\" }");
         return refuse(s, e, "a kernel has no strings",
-                      "one stands by itself in print(\"text\", x) and assert(x > 0, \"text\")");
-    case KJ_E_FORMAT:
-        return refuse(s, e, "a kernel has no strings",
-                      "print takes texts and values: print(\"x is\", x)");
+                      "a text stands by itself: print(\"x is\", x), assert(x > 0, \"text\")");
     case KJ_E_NAME: return name_expr(s, e);
     case KJ_E_UNARY:
         return kj_unary(s, e->u.unary.op, kj_expr_untyped(s, e->u.unary.arg, want), e->span);
@@ -513,6 +511,7 @@ kj_operand kj_checked_value(kj_sema *s, const kj_expr *e, kj_operand v)
             kj_hint(s->diag, m, "write %s.x, .y or .z", sym->name);
         else if (sym->kind == KJ_SYM_BUILTIN)
             kj_hint(s->diag, m, "a call is written %s(...)", sym->name);
+        kj_fix_type_arguments(s, m);
         break;
     }
     return kj_no_value(e->span);

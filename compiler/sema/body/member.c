@@ -105,7 +105,7 @@ static kj_operand element_field(kj_sema *s, const kj_expr *e, kj_operand v)
 {
     bool one = v.kind == KJ_V_PLACE;
     kj_tarray *a = one ? v.u.place.array : v.u.array;
-    const kj_field *part = kj_part_named(s, a->of, e);
+    const kj_field *part = kj_part_named(s, a->of, e, !one);
     if (!part)
         return kj_no_value(e->span);
     kj_tarray *view = kj_part_view(s, a, part);
@@ -263,7 +263,7 @@ kj_operand kj_module_member(kj_sema *s, const kj_expr *e)
 static kj_operand value_field(kj_sema *s, const kj_expr *e, const kj_operand *v)
 {
     const kj_aggregate *of = v->u.tuple.of;
-    const kj_field *part = kj_part_named(s, of, e);
+    const kj_field *part = kj_part_named(s, of, e, false);
     return part ? kj_one_of(s, v, (int)(part - of->fields)) : kj_no_value(e->span);
 }
 

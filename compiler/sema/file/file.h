@@ -51,6 +51,15 @@ bool kj_sema_run_call(kj_sema *s,
                       const kj_expr *e); /* is it a launch, and nothing wrong with it? */
 void kj_sema_run_member(kj_sema *s, const kj_expr *e);
 
+/* ---- run_arguments.c: of functions with a signature, whose arguments were looked at ---- */
+
+/* zeros(n, m, f64): are its extents no tuple, and so too many arguments? (reported) */
+bool kj_sema_run_extents(kj_sema *s, const kj_expr *call, const kj_run_signature *known);
+/* Refuses what is given for `dtype` and certainly no type. */
+void kj_sema_run_dtype(kj_sema *s, const kj_expr *call, const char *called, const char *signature);
+/* Of swap(a, b), that they are names. */
+void kj_sema_run_swap(kj_sema *s, const kj_expr *call);
+
 /* ---- run_draw.c ---- */
 
 /* A call of plot or show, whose row that is. */

@@ -108,10 +108,28 @@ static int generic_of(const kj_item *item, const kj_type_ref *ref)
     return -1;
 }
 
+/* fn f<f32>(x: f32): what C++ writes for one of the types; here it would be a name for any. */
+static void refuse_type_name(kj_sema *s, const kj_item *item, const kj_generic *g)
+{
+    const char *text = s->diag->source->text;
+    uint32_t open = item->name_span.end, close = open + (uint32_t)strcspn(text + open, ">\n");
+    kj_message *m = kj_sema_error(s, g->span, KJ_RULE_REDECLARED,
+                                  "'%s' is a type, and here a name for any", g->name);
+    bool alone = !item->generics->next && text[open] == '<' && text[close] == '>';
+    kj_hint(s->diag, m,
+            alone ? "leave the <...> out where %s itself is meant"
+                  : "a type parameter has a name of its own, which %s is not",
+            g->name);
+    if (alone)
+        kj_fix(s->diag, m, (kj_span){open, close + 1}, "%s", "");
+}
+
 static void check_generics(kj_sema *s, const kj_item *item)
 {
     static const char *const bounds[] = {"int", "float", "complex", "number"};
     for (const kj_generic *g = item->generics; g; g = g->next) {
+        if (kj_type_named(g->name) != KJ_VOID)
+            refuse_type_name(s, item, g);
         bool known = !g->bound;
         for (int i = 0; i < 4; i++)
             known = known || strcmp(g->bound, bounds[i]) == 0;

@@ -203,7 +203,16 @@ static void declare_run_names(kj_sema *s, const kj_name *name, kj_role role)
                          (kj_operand){.kind = KJ_V_NONE, .span = name->span});
 }
 
-static void check_symbol_target(kj_sema *s, const kj_expr *target, const kj_symbol *sym)
+/* a = 1.0, of an array that is one in any case: all its elements are meant. */
+static bool fills_array(kj_sema *s, const kj_symbol *sym, const kj_stmt *st)
+{
+    kj_rkind value = kj_run_known(s, st->u.assign.value).kind;
+    return !st->u.assign.augmented && !st->u.assign.targets->next && sym->first &&
+           sym->first->kind == KJ_R_ARRAY && (value == KJ_R_INT || value == KJ_R_FLOAT);
+}
+
+static void check_symbol_target(kj_sema *s, const kj_expr *target, const kj_symbol *sym,
+                                const kj_stmt *st)
 {
     if (!sym || (sym->kind == KJ_SYM_VALUE && sym->role == KJ_ROLE_VAR) ||
         (sym->kind == KJ_SYM_CONST && !sym->item->value))
@@ -216,16 +225,20 @@ static void check_symbol_target(kj_sema *s, const kj_expr *target, const kj_symb
     else
         m = kj_sema_error(s, target->span, KJ_RULE_NOT_ASSIGNABLE, "'%s' is not a variable",
                           sym->name);
-    if (role == KJ_ROLE_LET)
+    if (role == KJ_ROLE_LET && fills_array(s, sym, st)) {
+        kj_hint(s->diag, m, "write %s[:], which are all its elements", sym->name);
+        kj_fix(s->diag, m, target->span, "%s[:]", sym->name);
+    } else if (role == KJ_ROLE_LET) {
         kj_hint_var(s, m, sym->span);
+    }
     if (sym->span.end)
         kj_note(s->diag, m, sym->span, "declared here");
 }
 
-static void check_target(kj_sema *s, const kj_expr *target)
+static void check_target(kj_sema *s, const kj_expr *target, const kj_stmt *st)
 {
     if (kj_is_of_file(s->scope, target)) {
-        check_symbol_target(s, target, kj_member_of_file(s, target));
+        check_symbol_target(s, target, kj_member_of_file(s, target), st);
         return;
     }
     bool field = target->kind == KJ_E_MEMBER && kj_run_member_named(target->u.member.name) < 0;
@@ -251,7 +264,7 @@ static void check_target(kj_sema *s, const kj_expr *target)
         kj_undeclared_target(s, target->u.name, target->span);
         return;
     }
-    check_symbol_target(s, target, kj_sema_run_find(s, target->u.name, target->span));
+    check_symbol_target(s, target, kj_sema_run_find(s, target->u.name, target->span), st);
 }
 
 /* Within another statement. */
@@ -340,8 +353,10 @@ static void check_let(kj_sema *s, const kj_stmt *st)
         kj_hint(s->diag,
                 kj_sema_error(s, st->span, KJ_RULE_MISPLACED, "a param stands in the run block"),
                 "what a function takes stands behind its name: run f(n = 10) { ... }");
+    int before = s->diag->errors;
     if (st->u.let.init)
         kj_sema_run_expr(s, st->u.let.init);
+    bool meant = s->diag->errors == before; /* else it may be meant as something else */
     if (st->u.let.init)
         check_count(s, st->u.let.init, kj_count_names(st->u.let.names));
     kj_type type = kj_resolve_type(s, st->u.let.type);
@@ -350,7 +365,7 @@ static void check_let(kj_sema *s, const kj_stmt *st)
                    : st->u.let.mutable    ? KJ_ROLE_VAR
                                           : KJ_ROLE_LET;
     declare_run_names(s, st->u.let.names, role);
-    for (const kj_name *name = st->u.let.names; name; name = name->next)
+    for (const kj_name *name = meant ? st->u.let.names : NULL; name; name = name->next)
         kj_run_set_known(s, name, *each++);
 }
 
@@ -375,7 +390,7 @@ static void check_stmt(kj_sema *s, const kj_stmt *st, int loops)
         check_count(s, st->u.assign.value, kj_count(st->u.assign.targets));
         for (const kj_expr *target = st->u.assign.targets; target; target = target->next)
             if (st->u.assign.augmented || !kj_throws_away(s, target))
-                check_target(s, target);
+                check_target(s, target, st);
         break;
     case KJ_S_EXPR:
         if (st->u.expr->kind == KJ_E_CALL)

@@ -57,8 +57,12 @@ static void check_signature(kj_sema *s, const kj_expr *call, const char *called,
     }
     if (!check_keywords(s, call, called, signature))
         return;
+    if (kj_sema_run_extents(s, call, &known))
+        return;
     if (!known.rest && (given > known.most || given < known.least))
         kj_arity_error(s, call, called, signature, known.least, known.most);
+    else
+        kj_sema_run_dtype(s, call, called, signature);
 }
 
 static void check_number_builtin(kj_sema *s, const kj_expr *call, kj_builtin id)
@@ -485,23 +489,6 @@ static void check_method(kj_sema *s, const kj_expr *e)
     check_signature(s, e, name[0] == '.' ? name + 1 : name, kj_run_builtins[i].signature);
 }
 
-static void check_swap(kj_sema *s, const kj_expr *e)
-{
-    const kj_expr *a = e->u.call.args, *b = a ? a->next : NULL;
-    for (const kj_expr *arg = a; arg; arg = arg->next) {
-        if (arg->kind == KJ_E_NAME)
-            continue;
-        kj_message *m =
-            kj_sema_error(s, arg->span, KJ_RULE_CALL,
-                          "swap exchanges what two names stand for, and this is no name");
-        if (b && !b->next && b->kind == KJ_E_INDEX && a->kind == KJ_E_INDEX) {
-            const char *x = kj_source_text(s, a->span, "a"), *y = kj_source_text(s, b->span, "b");
-            kj_write(s->diag, m, e->span, "%s, %s = %s, %s", x, y, y, x);
-            return;
-        }
-    }
-}
-
 /* k.forall(n) without arguments, which launches nothing. */
 static void refuse_configuration(kj_sema *s, const kj_expr *e, const kj_kernel_decl *k)
 {
@@ -578,7 +565,7 @@ static void check_call(kj_sema *s, const kj_expr *e)
         else
             check_number_builtin(s, e, sym->builtin);
         if (sym->index == KJ_RUN_SWAP)
-            check_swap(s, e);
+            kj_sema_run_swap(s, e);
         if (sym->index == KJ_RUN_PLOT || sym->index == KJ_RUN_SHOW)
             kj_sema_run_draw(s, e, sym->index);
         return;

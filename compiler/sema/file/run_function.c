@@ -257,6 +257,16 @@ static bool is_type(const kj_type_ref *t, const char *name)
     return t && t->ndim == 0 && t->name == name;
 }
 
+/* Has the function an error of its own? What it is when that is mended is not known. */
+static bool is_wrong(const kj_diag *d, const kj_item *fn)
+{
+    for (const kj_message *m = d->first; m; m = m->next)
+        if (m->severity == KJ_ERROR && m->span.begin >= fn->span.begin &&
+            m->span.begin < fn->end.end)
+            return true;
+    return false;
+}
+
 void kj_sema_run_joiner(kj_sema *s, const kj_expr *arg)
 {
     bool of_file = kj_is_of_file(s->scope, arg), named = arg->kind == KJ_E_NAME;
@@ -272,6 +282,8 @@ void kj_sema_run_joiner(kj_sema *s, const kj_expr *arg)
         return;
     if (sym && sym->kind == KJ_SYM_BUILTIN &&
         (sym->builtin == KJ_BI_MIN || sym->builtin == KJ_BI_MAX))
+        return;
+    if (sym && sym->kind == KJ_SYM_FN && is_wrong(s->diag, sym->item))
         return;
     const kj_param_decl *a = sym && sym->kind == KJ_SYM_FN ? sym->item->params : NULL;
     const char *type = a && a->type ? a->type->name : NULL;
@@ -295,7 +307,7 @@ void kj_sema_run_function(kj_sema *s, const kj_expr *call, const kj_symbol *sym)
     for (const kj_param_decl *p = fn->params; p; p = p->next)
         n++;
     int *place = KJ_NEW_ARRAY(s->arena, int, (size_t)kj_count(call->u.call.args) + 1);
-    if (!kj_match_arguments(s, call, fn, place))
+    if (!kj_match_arguments(s, call, fn, place) || is_wrong(s->diag, fn))
         return;
     if (!fn->type) {
         kj_message *m = refuse_plainly(s, call, fn->name, "has no result", fn->name_span);

@@ -95,11 +95,13 @@ static kj_known known_symbol(kj_sema *s, const kj_symbol *sym)
 void kj_run_set_known(kj_sema *s, const kj_name *name, kj_known known)
 {
     kj_symbol *sym = kj_scope_find(s->scope, name->name);
-    if (known.kind == KJ_R_NONE || !sym || kj_scope_find(s->changing, name->name))
+    if (known.kind == KJ_R_NONE || !sym)
         return;
     kj_known *kept = KJ_NEW(s->arena, kj_known);
     *kept = known;
-    sym->known = kept;
+    sym->first = kept;
+    if (!kj_scope_find(s->changing, name->name))
+        sym->known = kept;
 }
 
 /* Names that something else is assigned to are not known, wherever they stand. */

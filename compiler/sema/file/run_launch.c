@@ -53,12 +53,14 @@ static const char *known_text(kj_sema *s, kj_known is)
                            kj_sema_type_name(s, is.type), dims(is.ndim));
 }
 
-/* Was it told that the body uses this number as an array? */
-static bool was_no_array(const kj_diag *d, const kj_kernel_param *p)
+/* Was it told that the body uses this number as an array, or this array as one of more axes? */
+static bool was_refused(const kj_diag *d, const kj_kernel_param *p)
 {
-    for (const kj_message *m = p->ndim ? NULL : d->first; m; m = m->next)
-        if ((m->rule == KJ_RULE_NOT_AN_ARRAY || m->rule == KJ_RULE_UNKNOWN_MEMBER) && m->note &&
-            m->note_span.begin == p->span.begin)
+    for (const kj_message *m = d->first; m; m = m->next)
+        if ((m->rule == KJ_RULE_NOT_AN_ARRAY || m->rule == KJ_RULE_UNKNOWN_MEMBER ||
+             m->rule == KJ_RULE_INDEX_COUNT || m->rule == KJ_RULE_INDEX_RANGE ||
+             m->rule == KJ_RULE_TUPLE_ARITY) &&
+            m->note && m->note_span.begin == p->span.begin)
             return true;
     return false;
 }
@@ -66,7 +68,7 @@ static bool was_no_array(const kj_diag *d, const kj_kernel_param *p)
 static void wrong_argument(kj_sema *s, const kj_kernel_decl *k, const kj_kernel_param *p,
                            kj_dtype type, const kj_expr *arg, kj_known is)
 {
-    if (was_no_array(s->diag, p))
+    if (was_refused(s->diag, p))
         return;
     kj_message *m =
         kj_sema_error(s, arg->span, KJ_RULE_TYPE_MISMATCH, "kernel '%s': '%s' takes %s, not %s",

@@ -457,13 +457,30 @@ static bool hint_end(kj_sema *s, kj_message *m, const char *name)
     return true;
 }
 
+/* std::max(x, y) within an f-string, where : begins a format. */
+static bool hint_path(kj_sema *s, kj_message *m)
+{
+    const char *text = s->diag->source->text + m->span.end;
+    if (strncmp(text, "::", 2) != 0 || !kj_is_word(text[2]))
+        return false;
+    kj_hint(s->diag, m, "there are no paths: write sqrt(x), max(x, y)");
+    kj_fix(s->diag, m, (kj_span){m->span.begin, m->span.end + 2}, "%s", "");
+    return true;
+}
+
 bool kj_hint_habit(kj_sema *s, kj_message *m, const char *name)
 {
+    if (hint_path(s, m))
+        return true;
     if (hint_end(s, m, name))
         return true;
     if (hint_norm(s, m, name) || hint_of_array(s, m, name))
         return true;
     if (hint_number(s, m, name) || hint_place(s, m, name) || hint_zeros(s, m, name))
+        return true;
+    if (strncmp(name, "hip", 3) == 0 && name[3] >= 'A' && name[3] <= 'Z' &&
+        hint_of(s, m, kj_arena_printf(s->diag->arena, "cuda%s", name + 3), habits,
+                sizeof habits / sizeof *habits))
         return true;
     for (size_t i = 0; i < sizeof families / sizeof *families && !s->in_run; i++) {
         if (strncmp(families[i].prefix, name, strlen(families[i].prefix)) == 0) {
@@ -524,14 +541,28 @@ bool kj_hint_own_function(kj_sema *s, kj_message *m, const char *name)
     return false;
 }
 
-/* threadIdxx, blockDimy: the dot was lost. */
+/* The words of `name` in small letters, without what is between them; false: there is no room. */
+static bool plain_letters(const char *name, char out[16])
+{
+    size_t n = 0;
+    for (; *name && n < 15; name++)
+        if (*name != '_')
+            out[n++] = kj_to_lower(*name);
+    out[n] = '\0';
+    return !*name;
+}
+
+/* threadIdxx, blockDim_y, thread_idx_z: the dot was lost. */
 bool kj_hint_axis_of_thread(kj_sema *s, kj_message *m, const char *name)
 {
     static const char *const all[] = {"threadIdx", "blockIdx", "blockDim", "gridDim"};
+    char given[16], own[16];
     size_t n = strlen(name);
+    if (s->in_run || !strchr("xyz", name[n - 1]) || !plain_letters(name, given))
+        return false;
+    given[strlen(given) - 1] = '\0';
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (n == strlen(all[i]) + 1 && strncmp(all[i], name, n - 1) == 0 &&
-            strchr("xyz", name[n - 1]) && !s->in_run) {
+        if (plain_letters(all[i], own) && strcmp(given, own) == 0) {
             kj_write(s->diag, m, m->span, "%s.%c", all[i], name[n - 1]);
             return true;
         }

@@ -22,6 +22,29 @@ kj_message *kj_sema_error(kj_sema *s, kj_span at, kj_rule rule, const char *form
     return m;
 }
 
+/* The name in tex2D<float>(...), where the one before it was told. */
+static bool is_type_argument(const kj_diag *d, kj_span name)
+{
+    const char *text = d->source->text;
+    const kj_message *m = d->last;
+    return m && name.begin > 0 && text[name.begin - 1] == '<' && text[name.end] == '>' &&
+           m->span.end == name.begin - 1;
+}
+
+bool kj_was_misplaced(const kj_diag *d, const char *name, kj_span span)
+{
+    size_t n = strlen(name);
+    if (is_type_argument(d, span))
+        return true;
+    for (const kj_message *m = d->first; m; m = m->next) {
+        const char *own = d->source->text + m->span.end;
+        own += strspn(own, " ");
+        if (m->rule == KJ_RULE_MISPLACED && strncmp(own, name, n) == 0 && !kj_is_word(own[n]))
+            return true;
+    }
+    return false;
+}
+
 kj_operand kj_no_value(kj_span at)
 {
     return (kj_operand){.kind = KJ_V_ERROR, .span = at};
@@ -47,6 +70,47 @@ bool kj_hint_unbounded(kj_sema *s, kj_message *m, const char *bound)
         return false;
     kj_hint(s->diag, m, "without a bound a type may be bool: write <T: %s>", bound);
     return true;
+}
+
+void kj_hint_again(kj_sema *s, kj_message *m, const kj_symbol *old, size_t names)
+{
+    bool local = old->kind == KJ_SYM_VALUE && names > 0;
+    if (local && strcmp(old->name, "_") == 0) { /* a parameter, else it may be there again */
+        kj_write(s->diag, m, m->span, "_%zu", names + 1);
+        return;
+    }
+    bool given = old->role == KJ_ROLE_PARAM && old->value.kind == KJ_V_SCALAR;
+    const char *text = s->diag->source->text, *next = text + m->span.end;
+    next += strspn(next, " ");
+    uint32_t begin = m->span.begin > 4 ? m->span.begin - 4 : 0;
+    bool declares = strncmp(text + begin, "let ", 4) == 0 || strncmp(text + begin, "var ", 4) == 0;
+    if (!local || s->in_run || !declares || !(given || old->role == KJ_ROLE_VAR))
+        return;
+    kj_hint(s->diag, m, "to assign, write %s = ...", old->name);
+    if (*next == '=')
+        kj_fix(s->diag, m, (kj_span){begin, m->span.begin}, "%s", "");
+}
+
+void kj_fix_type_arguments(kj_sema *s, kj_message *m)
+{
+    const char *text = s->diag->source->text + m->span.end;
+    size_t n = *text == '<' ? 1 : 0;
+    while (n && (kj_is_word(text[n]) || text[n] == ' ' || text[n] == ','))
+        n++;
+    if (n > 1 && text[n] == '>' && text[n + 1] == '(')
+        kj_fix(s->diag, m, (kj_span){m->span.end, m->span.end + (uint32_t)n + 1}, "%s", "");
+}
+
+const char *kj_unbounded(const kj_sema *s, kj_dtype type)
+{
+    const kj_frame *f = s->frame;
+    for (const kj_generic *g = f && f->bindings ? f->item->generics : NULL; g; g = g->next) {
+        const char *bound = kj_arena_printf(s->diag->arena, "%s = %s", g->name, kj_type_name(type));
+        const char *at = strstr(f->bindings, bound);
+        if (!g->bound && at && !kj_is_word(at[strlen(bound)]))
+            return g->name;
+    }
+    return NULL;
 }
 
 void kj_hint_assert(kj_sema *s, kj_message *m, const kj_stmt *requires)

@@ -156,6 +156,8 @@ bool kj_hint_method(kj_sema *s, kj_message *m, const kj_expr *e)
         {"std", "write sqrt(((@ - @.mean()) ** 2).mean())", false},
         {"var", "write ((@ - @.mean()) ** 2).mean()", false},
         {"transpose", "write @.T", false},
+        {"flatten", "write @.ravel()", false},
+        {"dtype", "types are known: a kernel for several is kernel f<T: float>(x: T[])", false},
         {"fill", "write @[:] = ...", false},
         {"copy", "elements are copied by a loop, or all of a view, b[:] = @", false},
         {"clone", "elements are copied by a loop, or all of a view, b[:] = @", false},
@@ -212,6 +214,12 @@ bool kj_hint_part(kj_sema *s, kj_message *m, const kj_aggregate *of, const kj_ex
         return hint_function(s, m, e);
     if (!kj_is_vector(of))
         return false;
+    static const char colours[] = "rgba", *parts = "xyzw";
+    const char *colour = strlen(name) == 1 ? strchr(colours, *name) : NULL;
+    if (colour && colour - colours < of->n) {
+        kj_write(s->diag, m, e->u.member.name_span, "%c", parts[colour - colours]);
+        return true;
+    }
     if (strlen(name) > 1 && strspn(name, "xyzwrgba") == strlen(name)) {
         kj_hint(s->diag, m, "one part at a time is read and assigned: v.x, v.y");
         return true;

@@ -113,6 +113,7 @@ struct kj_symbol {
     kj_dtype type;         /* TYPE */
     kj_builtin builtin;    /* BUILTIN */
     const kj_known *known; /* of a VALUE of run blocks: what is certain of it; or NULL */
+    const kj_known *first; /* and of what it is declared with */
     const kj_item
         *item; /* CONST, FN, KERNEL, RUN_FN, FILE; TYPE: a record's or alias's, else NULL */
     void (*resolve)(kj_sema *s, kj_symbol *sym); /* lays a record out; or NULL */
@@ -244,6 +245,9 @@ static inline bool kj_is_hypothetical(const kj_sema *s)
 {
     return s->dead > 0 || s->assumed;
 }
+/* Was it told that the function or kernel of that name stands where none is declared? Or does the name stand in
+ * tex2D<float>(...), where the one before it was told? */
+bool kj_was_misplaced(const kj_diag *d, const char *name, kj_span span);
 kj_operand kj_no_value(kj_span at); /* KJ_V_ERROR */
 enum { KJ_MOST_LISTED = 24 }; /* names, or values, that a hint has; "..." stands for the rest */
 /* A short piece of source, or otherwise. */
@@ -252,6 +256,12 @@ const char *kj_source_text(kj_sema *s, kj_span span, const char *otherwise);
 const char *kj_operand_text(kj_sema *s, kj_span span, const char *otherwise);
 /* Where the text stands between two operands; a span that ends before it begins: nowhere. */
 kj_span kj_between(const kj_sema *s, kj_span before, kj_span after, const char *text);
+/* max<float>(x, y) of C++, of a function that is no value: the types of arguments are known. */
+void kj_fix_type_arguments(kj_sema *s, kj_message *m);
+/* Of a name that is declared a second time, in a block of so many names; 0: in a file. */
+void kj_hint_again(kj_sema *s, kj_message *m, const kj_symbol *old, size_t names);
+/* The type parameter without a bound that stands for the type here; NULL: none. */
+const char *kj_unbounded(const kj_sema *s, kj_dtype type);
 /* In a generic function or kernel that is looked at for bool, too: which bound keeps to numbers. */
 bool kj_hint_unbounded(kj_sema *s, kj_message *m, const char *bound);
 void kj_hint_assert(kj_sema *s, kj_message *m, const kj_stmt *requires); /* where it cannot stand */

@@ -160,11 +160,12 @@ kj_symbol *kj_scope_add(kj_arena *arena, kj_scope *scope, const char *name, kj_s
 static kj_symbol *declare(kj_sema *s, const char *name, kj_span span, kj_symbol_kind kind,
                           bool again)
 {
-    const kj_symbol *old = find_here(s->scope, name);
-    if (old && !again) {
+    const kj_symbol *old = again ? NULL : find_here(s->scope, name);
+    if (old) {
         kj_message *m = kj_sema_error(s, span, KJ_RULE_REDECLARED, "'%s' is declared twice%s", name,
                                       s->scope->file ? "" : " in this block");
         kj_note(s->diag, m, old->span, "declared here");
+        kj_hint_again(s, m, old, s->scope->file ? 0 : s->scope->count);
     }
     return kj_scope_add(s->arena, s->scope, name, span, kind);
 }
@@ -252,7 +253,7 @@ static bool was_told(kj_sema *s, const char *name, kj_span span)
     kj_scope *body = scope_of_body(s);
     if (!body->missing)
         body->missing = kj_scope_new(s->arena, NULL);
-    if (find_here(body->missing, name))
+    if (find_here(body->missing, name) || kj_was_misplaced(s->diag, name, span))
         return true;
     kj_scope_add(s->arena, body->missing, name, span, KJ_SYM_VALUE);
     return false;

@@ -59,10 +59,11 @@ const char *kj_fields_text(kj_sema *s, const kj_aggregate *of)
 }
 
 static void no_field(kj_sema *s, const kj_aggregate *of, const char *name, kj_span at, kj_rule rule,
-                     const kj_expr *member)
+                     const kj_expr *member, bool array)
 {
     kj_message *m = kj_sema_error(s, at, rule, "%s has no field '%s'", of->name, name);
-    if (!kj_is_shown(s->diag, m) || (member && kj_hint_part(s, m, of, member)))
+    if (!kj_is_shown(s->diag, m) || (member && kj_hint_part(s, m, of, member)) ||
+        (array && kj_hint_method(s, m, member)))
         return;
     kj_near near = kj_near_to(name);
     for (int i = 0; i < of->n; i++)
@@ -75,16 +76,16 @@ static void no_field(kj_sema *s, const kj_aggregate *of, const char *name, kj_sp
 
 void kj_no_field(kj_sema *s, const kj_aggregate *of, const char *name, kj_span at, kj_rule rule)
 {
-    no_field(s, of, name, at, rule, NULL);
+    no_field(s, of, name, at, rule, NULL, false);
 }
 
-const kj_field *kj_part_named(kj_sema *s, const kj_aggregate *of, const kj_expr *member)
+const kj_field *kj_part_named(kj_sema *s, const kj_aggregate *of, const kj_expr *member, bool array)
 {
     for (int i = 0; i < of->n; i++)
         if (strcmp(of->fields[i].name, member->u.member.name) == 0)
             return &of->fields[i];
     no_field(s, of, member->u.member.name, member->u.member.name_span, KJ_RULE_UNKNOWN_MEMBER,
-             member);
+             member, array);
     return NULL;
 }
 

@@ -68,9 +68,14 @@ static kj_message *refuse_argument(kj_sema *s, const kj_operand *v, const char *
         bool real = letter == 'f', wide = kj_types[own].bits > 32;
         kj_dtype to = real ? KJ_F32 : KJ_I32, all = KJ_F64;
         const char *text = kj_source_text(s, v->span, "...");
-        kj_hint(s->diag, m, "write %s(%s)%s%s%s", with_type(v, to), text,
-                real && wide ? ", or " : "", real && wide ? with_type(v, all) : "",
-                real && wide ? " for all digits" : "");
+        const char *generic = real ? kj_unbounded(s, own) : NULL;
+        if (generic)
+            kj_hint(s->diag, m, "write %s(%s), or <%s: float> where only floats are meant",
+                    with_type(v, to), text, generic);
+        else
+            kj_hint(s->diag, m, "write %s(%s)%s%s%s", with_type(v, to), text,
+                    real && wide ? ", or " : "", real && wide ? with_type(v, all) : "",
+                    real && wide ? " for all digits" : "");
         kj_fix(s->diag, m, v->span, "%s(%s)", with_type(v, to), text);
     }
     return m;

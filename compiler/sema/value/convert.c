@@ -161,12 +161,13 @@ static bool write_update(kj_sema *s, kj_message *m, const kj_operand *v, kj_dtyp
 static void mismatch(kj_sema *s, const kj_operand *v, kj_dtype to, const char *what)
 {
     kj_dtype from = v->u.scalar.e->type;
-    const char *wide;
+    bool cuts = kj_is_float(from) && !kj_is_float(to);
+    const char *wide = NULL;
     kj_message *m = kj_sema_error(s, v->span, KJ_RULE_TYPE_MISMATCH, "%s is %s, not %s", what,
                                   kj_type_name(to), kj_type_name(from));
     if (to == KJ_BOOL)
         kj_write(s->diag, m, v->span, "%s != 0", kj_operand_text(s, v->span, "..."));
-    else if ((wide = kj_widened_text(s, v->u.scalar.e, to)))
+    else if (!cuts && (wide = kj_widened_text(s, v->u.scalar.e, to)))
         kj_write(s->diag, m, v->span, "%s", wide);
     else if (!kj_is_float(from) || !write_update(s, m, v, to))
         write_conversion(s, m, to, v->span, "");
@@ -185,8 +186,11 @@ kj_texpr *kj_coerce(kj_sema *s, kj_operand v, kj_dtype to, const char *what)
     if (v.kind != KJ_V_SCALAR) {
         kj_message *m = kj_sema_error(s, v.span, KJ_RULE_TYPE_MISMATCH, "%s is %s, not %s", what,
                                       kj_type_name(to), kj_describe(s, &v));
-        const kj_tarray *root = v.kind == KJ_V_ARRAY ? v.u.array->root : NULL;
-        if (root)
+        const kj_tarray *a = v.kind == KJ_V_ARRAY ? v.u.array : NULL, *root = a ? a->root : NULL;
+        if (a && a->elem != root->elem) /* p[0].v */
+            kj_hint(s->diag, m, "an element of it is %s[%.*s]", kj_operand_text(s, v.span, "..."),
+                    a->ndim * 3 - 2, "i, j, k, l, m, n");
+        else if (root)
             kj_hint(s->diag, m, "an element of '%s' has %d %s", root->name, root->ndim,
                     root->ndim == 1 ? "index" : "indices");
         if (v.kind == KJ_V_TUPLE && !v.u.tuple.of)

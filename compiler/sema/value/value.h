@@ -164,8 +164,10 @@ kj_dtype kj_type_of(const kj_operand *v);
 typedef kj_texpr *kj_make_part(kj_sema *s, void *ctx, const kj_field *part);
 kj_operand kj_build(kj_sema *s, const kj_aggregate *of, kj_make_part *make, void *ctx,
                     kj_span span);
-/* The part that a name behind a dot means; NULL after an error. */
-const kj_field *kj_part_named(kj_sema *s, const kj_aggregate *of, const kj_expr *member);
+/* The part that a name behind a dot means; NULL after an error. array: of one of such values, whose own members are meant
+ * too. */
+const kj_field *kj_part_named(kj_sema *s, const kj_aggregate *of, const kj_expr *member,
+                              bool array);
 /* Says that there is no field of that name; the names of its fields. */
 void kj_no_field(kj_sema *s, const kj_aggregate *of, const char *name, kj_span at, kj_rule rule);
 const char *kj_fields_text(kj_sema *s, const kj_aggregate *of);
