@@ -19,6 +19,8 @@ typedef struct kj_named_value {
     kj_span span;
     kj_named_kind kind;
     bool read, assigned, closed;
+    bool shares,
+        changed;    /* of a run block: may be another's array; is changed in place, if it is one */
     bool array;     /* a parameter that is one: what is stored through it is seen outside */
     bool own_array; /* shared or local: no memory whose axes matter */
     int ndim;       /* of a parameter that is an array */
@@ -26,6 +28,7 @@ typedef struct kj_named_value {
     const struct kj_indices *view; /* of a let of some of a parameter's elements */
     unsigned axes; /* of the thread's place in its grid that the value comes from: 1 x, 2 y, 4 z */
     int64_t least; /* the value is this at least; -1: nobody knows */
+    bool meets, wide;    /* see kj_meets_least and kj_is_wide; its elements are */
     const kj_expr *init; /* of a let: who asks for the let asks for what is in it */
     kj_span
         looped; /* where the last loop has it as its own variable; begin 0: none since it was assigned */
@@ -82,6 +85,11 @@ bool kj_warn_is_builtin(const kj_body *b, const kj_expr *e, const char *name);
 kj_named_value *kj_grid_of_item(const kj_body *b, const kj_expr *e);
 unsigned kj_axes_of(const kj_body *b, const kj_expr *e);
 int64_t kj_least_of(const kj_body *b, const kj_expr *e);
+/* Of a value whose least is known: is it that in the first thread and turn? */
+bool kj_meets_least(const kj_body *b, const kj_expr *e);
+/* Is it certain that it is computed in i32 or i64, where i - 1 is less than i? */
+bool kj_is_wide(const kj_body *b, const kj_expr *e);
+bool kj_is_wide_as(const kj_type_ref *t);
 void kj_see_bounds(kj_body *b, const kj_expr *index); /* is it below 0? */
 void kj_see_comparison(kj_body *b, kj_op op, const kj_expr *lhs, const kj_expr *rhs);
 void kj_guard(kj_body *b, const kj_expr *e); /* every name in it */
@@ -101,7 +109,9 @@ void kj_warn_of_value(kj_body *b, const kj_expr *e); /* as a statement */
 
 /* What is certain of names and functions (pure.c). */
 bool kj_warn_is_zero(const kj_body *b,
-                     const kj_expr *e);    /* an integer, unless something asks for it */
+                     const kj_expr *e); /* an integer, unless something asks for it */
+/* Is it nobody else's, in a run block: no array or view of one that has a name, or may have? */
+bool kj_warn_is_new(const kj_expr *e);
 bool kj_warn_returns(const kj_stmt *body); /* a value, at its end */
 /* Of a builtin: does it give a value, and nothing else? */
 bool kj_warn_gives_only(const kj_body *b, const char *name);

@@ -80,6 +80,8 @@ static void warn_of_unread(const kj_body *b, const kj_named_value *v)
 {
     if (v->read || v->name[0] == '_' || v->kind == KJ_B_OTHER)
         return;
+    if (v->shares && v->changed)
+        return; /* who has the array sees it */
     bool parameter = v->kind == KJ_B_PARAM;
     kj_message *m =
         kj_warn(b->diag, v->span, parameter ? KJ_RULE_UNUSED_PARAMETER : KJ_RULE_UNUSED_VARIABLE,

@@ -67,7 +67,7 @@ static int64_t least_of_call(const kj_body *b, const kj_expr *e)
     if (callee->kind != KJ_E_NAME || kj_warn_find(b, callee->u.name))
         return -1;
     if (kj_warn_is_builtin(b, callee, "grid") || kj_warn_is_builtin(b, callee, "gridsize"))
-        return 0;
+        return callee->u.name[4] != 0;
     if (kj_type_named(callee->u.name) != KJ_VOID && args)
         return kj_least_of(b, args);
     if (!args || !args->next)
@@ -98,23 +98,113 @@ static int64_t least_of_binary(const kj_body *b, const kj_expr *e)
     }
 }
 
+static int64_t least_of_member(const kj_body *b, const kj_expr *base)
+{
+    if (kj_warn_is_builtin(b, base, "threadIdx") || kj_warn_is_builtin(b, base, "blockIdx"))
+        return 0;
+    bool dim = kj_warn_is_builtin(b, base, "blockDim") || kj_warn_is_builtin(b, base, "gridDim");
+    return dim ? 1 : -1;
+}
+
 int64_t kj_least_of(const kj_body *b, const kj_expr *e)
 {
     const kj_named_value *v;
     switch (e->kind) {
     case KJ_E_INT: return e->u.integer <= INT32_MAX ? (int64_t)e->u.integer : INT32_MAX;
     case KJ_E_NAME: v = kj_warn_find(b, e->u.name); return v ? v->least : -1;
-    case KJ_E_MEMBER:
-        return kj_warn_is_builtin(b, e->u.member.base, "threadIdx") ||
-                       kj_warn_is_builtin(b, e->u.member.base, "blockIdx") ||
-                       kj_warn_is_builtin(b, e->u.member.base, "blockDim") ||
-                       kj_warn_is_builtin(b, e->u.member.base, "gridDim")
-                   ? 0
-                   : -1;
+    case KJ_E_MEMBER: return least_of_member(b, e->u.member.base);
     case KJ_E_INDEX: return kj_grid_of_item(b, e) ? 0 : -1;
     case KJ_E_CALL: return least_of_call(b, e);
     case KJ_E_BINARY: return least_of_binary(b, e);
     default: return -1;
+    }
+}
+
+static bool meets_in_binary(const kj_body *b, const kj_expr *e)
+{
+    const kj_expr *lhs = e->u.binary.lhs, *rhs = e->u.binary.rhs;
+    const bool left = kj_meets_least(b, lhs), right = kj_meets_least(b, rhs);
+    const bool zero = left && kj_least_of(b, lhs) == 0, other = right && kj_least_of(b, rhs) == 0;
+    switch (e->u.binary.op) {
+    case KJ_OP_ADD: return left && right;
+    case KJ_OP_MUL:
+    case KJ_OP_AND: return (left && right) || zero || other;
+    case KJ_OP_MOD:
+    case KJ_OP_FLOORDIV:
+    case KJ_OP_SHR: return zero;
+    default: return false;
+    }
+}
+
+bool kj_meets_least(const kj_body *b, const kj_expr *e)
+{
+    const kj_named_value *v;
+    bool all = true;
+    switch (e->kind) {
+    case KJ_E_INT: return true;
+    case KJ_E_NAME: v = kj_warn_find(b, e->u.name); return v && v->meets;
+    case KJ_E_CALL:
+        for (const kj_expr *arg = e->u.call.args; arg; arg = arg->next)
+            all = all && kj_meets_least(b, arg);
+        return all && !kj_warn_is_builtin(b, e->u.call.callee, "gridsize");
+    case KJ_E_BINARY: return meets_in_binary(b, e);
+    default: return kj_least_of(b, e) == 0; /* threadIdx.x */
+    }
+}
+
+/* ---- Its type ---- */
+
+static bool is_wide_type(const char *name)
+{
+    kj_dtype t = name ? kj_type_named(name) : KJ_VOID;
+    return t == KJ_I32 || t == KJ_I64;
+}
+
+bool kj_is_wide_as(const kj_type_ref *t)
+{
+    return t && !t->space && is_wide_type(t->name);
+}
+
+static bool is_wide_call(const kj_body *b, const kj_expr *e)
+{
+    const kj_expr *callee = e->u.call.callee;
+    if (callee->kind != KJ_E_NAME || kj_warn_find(b, callee->u.name))
+        return false;
+    if (kj_warn_is_builtin(b, callee, "grid") || kj_warn_is_builtin(b, callee, "gridsize") ||
+        is_wide_type(callee->u.name))
+        return true;
+    bool wide = kj_warn_is_builtin(b, callee, "min") || kj_warn_is_builtin(b, callee, "max") ||
+                kj_warn_is_builtin(b, callee, "clamp");
+    for (const kj_expr *arg = e->u.call.args; arg && wide; arg = arg->next)
+        wide = kj_is_wide(b, arg);
+    return wide;
+}
+
+/* threadIdx.x, a.size; of arrays and of the grid: those have no narrow ones. */
+static bool is_wide_member(const kj_body *b, const kj_expr *e)
+{
+    const kj_expr *base = e->u.member.base;
+    const kj_named_value *v = base->kind == KJ_E_NAME ? kj_warn_find(b, base->u.name) : NULL;
+    const char *name = e->u.member.name;
+    return v ? v->array && (strcmp(name, "size") == 0 || strcmp(name, "shape") == 0)
+             : least_of_member(b, base) >= 0;
+}
+
+bool kj_is_wide(const kj_body *b, const kj_expr *e)
+{
+    const kj_named_value *v;
+    switch (e->kind) {
+    case KJ_E_INT: return true;
+    case KJ_E_NAME: v = kj_warn_find(b, e->u.name); return v && v->wide;
+    case KJ_E_MEMBER: return is_wide_member(b, e);
+    case KJ_E_INDEX: return kj_grid_of_item(b, e) || kj_is_wide(b, e->u.index.base);
+    case KJ_E_UNARY: return e->u.unary.op != KJ_OP_NOT && kj_is_wide(b, e->u.unary.arg);
+    case KJ_E_BINARY:
+        return kj_ops[e->u.binary.op].class != KJ_OPS_COMPARE && kj_is_wide(b, e->u.binary.lhs) &&
+               kj_is_wide(b, e->u.binary.rhs);
+    case KJ_E_COND: return kj_is_wide(b, e->u.cond.yes) && kj_is_wide(b, e->u.cond.no);
+    case KJ_E_CALL: return is_wide_call(b, e);
+    default: return false;
     }
 }
 
@@ -144,8 +234,8 @@ static int64_t most_below(const kj_body *b, const kj_expr *e)
 /* Python's from the end: of all threads and turns it is outside. */
 static void warn_of_end(kj_body *b, const kj_expr *e)
 {
-    if (most_below(b, e) >= 0)
-        return;
+    if (most_below(b, e) >= 0 || !kj_is_wide(b, e))
+        return; /* of a type that is narrow or has no sign it may be anywhere */
     kj_message *m =
         kj_warn(b->diag, e->span, KJ_RULE_INDEX_BELOW_ZERO, "this index is always below 0");
     kj_hint(b->diag, m, "no index counts from the end: that of the last element is its extent - 1");
@@ -168,7 +258,8 @@ static void see_step_back(kj_body *b, const kj_expr *e)
     }
     kj_named_value *v =
         from->kind == KJ_E_NAME ? kj_warn_find(b, from->u.name) : kj_grid_of_item(b, from);
-    if (v && v->least >= 0 && !v->below && by->u.integer > (uint64_t)v->least)
+    if (v && v->least >= 0 && kj_meets_least(b, from) && kj_is_wide(b, from) && !v->below &&
+        by->u.integer > (uint64_t)v->least)
         v->below = e;
 }
 

@@ -150,8 +150,93 @@ bool kj_warn_member_gives_only(const char *name)
     return name[0] == '.' ? run_gives_a_value_only(name) : gives_a_value_only(name);
 }
 
+/* ---- What is assigned in place ---- */
+
+static bool makes_own(const kj_expr *callee)
+{
+    int id = callee->kind == KJ_E_NAME ? kj_run_builtin_named(callee->u.name) : -1;
+    if (id < 0)
+        return false;
+    kj_gives gives = kj_run_builtins[id].gives;
+    return gives == KJ_GIVES_SHAPED || gives == KJ_GIVES_LINE || gives == KJ_GIVES_BOOL ||
+           gives == KJ_GIVES_INT || gives == KJ_GIVES_FLOAT || gives == KJ_GIVES_STRING;
+}
+
+bool kj_warn_is_new(const kj_expr *e)
+{
+    switch (e->kind) {
+    case KJ_E_INT:
+    case KJ_E_FLOAT:
+    case KJ_E_IMAG:
+    case KJ_E_BOOL:
+    case KJ_E_STRING:
+    case KJ_E_FORMAT:
+    case KJ_E_CHAIN:
+    case KJ_E_BINARY: return true;
+    case KJ_E_UNARY: return e->u.unary.op != KJ_OP_PLUS;
+    case KJ_E_COND: return kj_warn_is_new(e->u.cond.yes) && kj_warn_is_new(e->u.cond.no);
+    case KJ_E_CALL: return makes_own(e->u.call.callee);
+    default: return false;
+    }
+}
+
+/* Of a name in a function of run blocks. */
+typedef struct sharing {
+    const char *name;
+    bool declared, shares; /* in it; with what others may have */
+} sharing;
+
+static void find_sharing_of(sharing *s, const kj_stmt *st)
+{
+    const bool lets = st->kind == KJ_S_LET || st->kind == KJ_S_PARAM;
+    const kj_expr *item = lets ? kj_let_items(st) : NULL;
+    for (const kj_name *n = lets ? st->u.let.names : NULL; n; n = n->next) {
+        const kj_expr *init = item ? item : st->u.let.names->next ? NULL : st->u.let.init;
+        if (strcmp(n->name, s->name) == 0) {
+            s->declared = true;
+            s->shares |= !init || !kj_warn_is_new(init);
+        }
+        item = item ? item->next : NULL;
+    }
+    if (st->kind != KJ_S_ASSIGN || st->u.assign.augmented)
+        return;
+    for (const kj_expr *to = st->u.assign.targets; to; to = to->next)
+        if (to->kind == KJ_E_NAME && strcmp(to->u.name, s->name) == 0)
+            s->shares |= st->u.assign.targets->next || !kj_warn_is_new(st->u.assign.value);
+}
+
+static void find_sharing(sharing *s, const kj_stmt *list)
+{
+    const kj_stmt *blocks[2];
+    for (const kj_stmt *st = list; st; st = st->next) {
+        find_sharing_of(s, st);
+        kj_blocks_of(st, blocks);
+        find_sharing(s, blocks[0]);
+        find_sharing(s, blocks[1]);
+    }
+}
+
+/* A const array is filled, and a += 1 goes to the elements of the array that `a` stands for, whoever else has it. */
+static bool assignment_acts(const kj_item *fn, const kj_stmt *st)
+{
+    for (const kj_expr *to = st->u.assign.targets; to; to = to->next) {
+        if (to->kind != KJ_E_NAME)
+            return true;
+        sharing s = {.name = to->u.name};
+        if (fn->kind == KJ_I_FN)
+            continue; /* a name of its own: arrays are not assigned there */
+        find_sharing(&s, fn->body);
+        if (!s.declared || (st->u.assign.augmented && s.shares))
+            return true;
+    }
+    return false;
+}
+
+/* ---- What a function does ---- */
+
 typedef struct acting {
     const kj_body *b;
+    const kj_item *fn;
     int depth;
     bool acts; /* or may */
 } acting;
@@ -188,9 +273,7 @@ static void find_acting_in(acting *a, const kj_stmt *list)
     for (const kj_stmt *st = list; st && !a->acts; st = st->next) {
         a->acts |= st->kind == KJ_S_EXPR || st->kind == KJ_S_LAUNCH || st->kind == KJ_S_WITH ||
                    st->kind == KJ_S_REQUIRES || st->kind == KJ_S_WHILE;
-        for (const kj_expr *to = st->kind == KJ_S_ASSIGN ? st->u.assign.targets : NULL; to;
-             to = to->next)
-            a->acts |= to->kind != KJ_E_NAME;
+        a->acts |= st->kind == KJ_S_ASSIGN && assignment_acts(a->fn, st);
         kj_each_own_expr(st, find_acting, a);
         kj_blocks_of(st, blocks);
         find_acting_in(a, blocks[0]);
@@ -200,7 +283,7 @@ static void find_acting_in(acting *a, const kj_stmt *list)
 
 static bool function_acts(const kj_body *b, const kj_item *fn, int depth)
 {
-    acting a = {b, depth, false};
+    acting a = {b, fn, depth, false};
     const bool called = fn->kind == KJ_I_FN || fn->kind == KJ_I_RUN_FN;
     if (!called || depth > DEEPEST)
         return fn->kind != KJ_I_RECORD;

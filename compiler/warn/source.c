@@ -109,8 +109,22 @@ static void see_target(kj_body *b, const kj_expr *e)
 static void see_augmented(kj_body *b, const kj_expr *target)
 {
     kj_named_value *v = target->kind == KJ_E_NAME ? kj_warn_find(b, target->u.name) : NULL;
-    if (v)
-        kj_warn_of_looped(b, v);
+    if (!v)
+        return;
+    v->changed = true;
+    kj_warn_of_looped(b, v);
+}
+
+/* What the names that are assigned stand for may have other names too. */
+static void see_shared(kj_body *b, const kj_stmt *st)
+{
+    const kj_expr *target = st->u.assign.targets;
+    const bool shares = target->next || !kj_warn_is_new(st->u.assign.value);
+    for (; target; target = target->next) {
+        kj_named_value *v = target->kind == KJ_E_NAME ? kj_warn_find(b, target->u.name) : NULL;
+        if (v)
+            v->shares |= shares && kj_warn_in_run(b);
+    }
 }
 
 /* ---- Statements ---- */
@@ -165,6 +179,7 @@ static void describe(const kj_body *b, kj_named_value *v, const kj_expr *init, i
     if (is_call(b, init, "grid")) {
         v->axes = 1u << n;
         v->least = 0;
+        v->meets = v->wide = true;
         v->steps = steps_along(b, n);
     } else if (!alone && init->kind == KJ_E_MEMBER) { /* let h, w = a.shape */
         v->steps = steps_of(b, init);
@@ -173,6 +188,8 @@ static void describe(const kj_body *b, kj_named_value *v, const kj_expr *init, i
         v->view = kj_view_of(b, init);
         v->axes = kj_axes_of(b, init);
         v->least = kj_least_of(b, init);
+        v->meets = kj_meets_least(b, init);
+        v->wide = kj_is_wide(b, init);
     }
 }
 
@@ -204,6 +221,8 @@ static void see_let(kj_body *b, const kj_stmt *st)
         see_part(b, init);
     for (; n < all; n++) { /* none of the names is declared in the values */
         facts[n] = (kj_named_value){.kind = kind, .least = -1};
+        const kj_expr *own = item ? item : all == 1 ? init : NULL;
+        facts[n].shares = kj_warn_in_run(b) && !(own && kj_warn_is_new(own));
         describe(b, &facts[n], item ? item : init, item ? 0 : n, item || all == 1);
         item = item ? item->next : NULL;
     }
@@ -213,10 +232,13 @@ static void see_let(kj_body *b, const kj_stmt *st)
         v->read = st->kind != KJ_S_PARAM && is_result(b);
         v->axes = facts[n].axes;
         v->least = facts[n].least;
+        v->meets = facts[n].meets;
+        v->wide = st->u.let.type ? kj_is_wide_as(st->u.let.type) : facts[n].wide;
         v->own_array = facts[n].own_array;
         v->init = facts[n].init;
         v->steps = facts[n].steps;
         v->view = facts[n].view;
+        v->shares = facts[n].shares;
     }
 }
 
@@ -252,18 +274,22 @@ static void see_for(kj_body *b, const kj_stmt *st)
     kj_named_value *before = b->last;
     unsigned axes = 0;
     const kj_steps *steps = NULL;
+    bool wide = true, meets = true;
     int64_t least = is_call(b, iter, "enumerate") ? 0 : -1; /* of the first name */
     see_part(b, iter);
     if (is_call(b, iter, "range")) {
         args = iter->u.call.args;
         const kj_expr *step = args && args->next ? args->next->next : NULL;
         bool up = !step || kj_least_of(b, step) >= 0;
+        meets = args && args->next ? kj_meets_least(b, args) : true;
         least = !args || !up ? -1 : args->next ? kj_least_of(b, args) : 0;
         axes = args && args->next ? kj_axes_of(b, args) : 0;
         steps = steps_of_turns(b, args);
     }
-    for (; args; args = args->next)
+    for (; args; args = args->next) {
+        wide &= kj_is_wide(b, args);
         kj_guard(b, args); /* its turns depend on it */
+    }
     for (const kj_name *name = st->u.for_.names; name; name = name->next) {
         kj_named_value *outer = kj_warn_find(b, name->name);
         if (outer)
@@ -271,6 +297,8 @@ static void see_for(kj_body *b, const kj_stmt *st)
         kj_named_value *v = kj_warn_declare(b, name->name, name->span, KJ_B_OTHER);
         v->axes = axes;
         v->least = least;
+        v->wide = wide && least >= 0;
+        v->meets = meets;
         v->steps = steps;
         least = -1;
     }
@@ -340,6 +368,8 @@ static void see_stmt(kj_body *b, const kj_stmt *st)
         }
         for (const kj_expr *target = st->u.assign.targets; target; target = target->next)
             see_target(b, target);
+        if (!st->u.assign.augmented)
+            see_shared(b, st);
         break;
     case KJ_S_IF:
         see_condition(b, st->u.if_.test);
@@ -403,6 +433,7 @@ static void see_item(kj_body *b)
         kj_named_value *v = kj_warn_declare(b, p->name, p->span, KJ_B_PARAM);
         v->ndim = p->type ? p->type->ndim : 0;
         v->array = v->ndim > 0;
+        v->wide = kj_is_wide_as(p->type);
     }
     if (item->value)
         see_part(b, item->value);
