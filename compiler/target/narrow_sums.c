@@ -215,10 +215,13 @@ static value narrow_constant(search *f, value wide)
     return LLVMConstVector(v, n);
 }
 
+/* An extension of narrow lanes is asked for what it extends, which may be a truncation that is replaced meanwhile. */
 static value narrow_of(search *f, value wide)
 {
     fact *e = find(f, wide);
-    return e ? e->narrow : narrow_constant(f, wide);
+    if (!e)
+        return narrow_constant(f, wide);
+    return e->narrow ? e->narrow : LLVMGetOperand(wide, 0);
 }
 
 static value call(search *f, const char *name, LLVMTypeRef type, value *args, unsigned n)
@@ -272,6 +275,7 @@ static value narrow_binary(search *f, value v)
     return LLVMBuildBinOp(f->b, op, x, y, "");
 }
 
+/* NULL: it is an extension of such lanes. */
 static value make_narrow(search *f, const fact *e)
 {
     value v = e->wide;
@@ -287,7 +291,7 @@ static value make_narrow(search *f, const fact *e)
     if (kj_is_extension(v)) {
         value from = LLVMGetOperand(v, 0);
         if (kj_lane_bits(LLVMTypeOf(from)) == f->bits)
-            return from;
+            return NULL;
         return LLVMBuildCast(f->b, LLVMGetInstructionOpcode(v), from, type, "");
     }
     if (LLVMIsASelectInst(v))

@@ -372,7 +372,7 @@ def main():
     args.folder = args.folder or os.path.join(args.build, "fuzz")
     double = os.path.abspath(os.path.join(args.build, "tests/double/libcuda.so.1"))
     args.double = os.path.exists(double)
-    os.environ.update(KJIT_CACHE_DIR="off", KJIT_CUDADEVRT=DEVRT, KJIT_CUDA_DRIVER=double)
+    os.environ.update(KJIT_CACHE_DIR="off", MALLOC_PERTURB_="165", KJIT_CUDADEVRT=DEVRT, KJIT_CUDA_DRIVER=double)
     cpus = levels()
     totals = collections.Counter()
     totals["rows"] = collections.Counter()

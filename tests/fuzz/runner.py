@@ -146,7 +146,8 @@ def execute(tool, program, config):
         command.append("--warn=off")
     for name in names:
         command += ["--save", f"{name}={os.path.join(folder, name)}.npy"]
-    env = dict(os.environ, KJIT_CACHE_DIR="off", KJIT_VERIFY="1", LC_ALL="C.UTF-8", **config.env)
+    env = dict(os.environ, KJIT_CACHE_DIR="off", KJIT_VERIFY="1", MALLOC_PERTURB_="165", LC_ALL="C.UTF-8",
+               **config.env)
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, timeout=TIMEOUT,
                               preexec_fn=limits(tool, config))

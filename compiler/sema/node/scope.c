@@ -6,6 +6,7 @@
 
 struct kj_scope {
     kj_scope *up;
+    kj_arena *arena;   /* where it is, with all it keeps: a file's outlives checks of bodies */
     kj_symbol **slots; /* open addressing; cap is 0 or a power of two */
     size_t cap, count;
     kj_scope *missing;   /* of a body's outermost scope: the names it was told are not declared */
@@ -16,6 +17,7 @@ kj_scope *kj_scope_new(kj_arena *arena, kj_scope *up)
 {
     kj_scope *scope = KJ_NEW(arena, kj_scope);
     scope->up = up;
+    scope->arena = arena;
     return scope;
 }
 
@@ -252,10 +254,10 @@ static bool was_told(kj_sema *s, const char *name, kj_span span)
 {
     kj_scope *body = scope_of_body(s);
     if (!body->missing)
-        body->missing = kj_scope_new(s->arena, NULL);
+        body->missing = kj_scope_new(body->arena, NULL);
     if (find_here(body->missing, name) || kj_was_misplaced(s->diag, name, span))
         return true;
-    kj_scope_add(s->arena, body->missing, name, span, KJ_SYM_VALUE);
+    kj_scope_add(body->arena, body->missing, name, span, KJ_SYM_VALUE);
     return false;
 }
 
