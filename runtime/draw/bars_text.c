@@ -74,11 +74,11 @@ int kj_sheet_column(const kj_sheet *s, double place)
     return column < s->width ? column : s->width - 1;
 }
 
-void kj_sheet_bars(kj_sheet *s)
+bool kj_sheet_bars(kj_sheet *s)
 {
     bars b = {.sheet = s, .columns = calloc((size_t)s->width, sizeof *b.columns)};
     if (!b.columns)
-        return;
+        return false;
     s->line = s->chart->y.log ? 0 : (int)floor(eighths(s, 0) / 8 + 0.5);
     b.zero = 8.0 * s->line;
     kj_chart_points(s->chart, 0, take_bar, &b);
@@ -86,4 +86,5 @@ void kj_sheet_bars(kj_sheet *s)
         if (b.columns[i].any)
             fill_column(s, i, &b.columns[i]);
     free(b.columns);
+    return true;
 }

@@ -89,13 +89,13 @@ static void put_braille(unsigned char bits, char glyph[5])
     glyph[3] = '\0';
 }
 
-static void draw_dots(kj_sheet *s)
+static bool draw_dots(kj_sheet *s)
 {
     const kj_chart *c = s->chart;
     size_t ncells = (size_t)s->rows * (size_t)s->width;
     pen p = {.sheet = s, .dots = calloc(ncells, 1), .joins = c->kind == KJ_CHART_LINE};
     if (!p.dots)
-        return;
+        return false;
     for (p.curve = 0; p.curve < c->n; p.curve++) {
         kj_chart_points(c, p.curve, take_point, &p);
         lift(&p);
@@ -107,6 +107,7 @@ static void draw_dots(kj_sheet *s)
             strcpy(s->cells[i].glyph, mark_of(s->cells[i].curve));
     }
     free(p.dots);
+    return true;
 }
 
 /* ---- Around them ---- */
@@ -211,6 +212,8 @@ static void put_numbers_below(const kj_sheet *s, kj_text *t)
         int n = (int)strlen(x->texts[i]), from = s->margin + 1 + column_of_tick(s, i) - n / 2;
         if (from + n > end)
             from = end - n;
+        if (from < 0)
+            from = 0; /* the first is what "+1" of the others is added to */
         if (from < at + (at > 0))
             continue;
         put_blanks(t, from - at);
@@ -257,10 +260,9 @@ void kj_chart_text(kj_chart *c, kj_text *t)
         t->failed = true;
         return;
     }
-    if (c->kind == KJ_CHART_BARS)
-        kj_sheet_bars(&s);
+    if (c->kind == KJ_CHART_BARS ? kj_sheet_bars(&s) : draw_dots(&s))
+        put_sheet(&s, t);
     else
-        draw_dots(&s);
-    put_sheet(&s, t);
+        t->failed = true;
     free(s.cells);
 }

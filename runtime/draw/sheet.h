@@ -20,7 +20,7 @@ typedef struct kj_sheet {
 
 /* ---- bars_text.c ---- */
 
-void kj_sheet_bars(kj_sheet *s);                      /* s->line too */
+bool kj_sheet_bars(kj_sheet *s);                      /* s->line too; false: no memory */
 int kj_sheet_column(const kj_sheet *s, double place); /* of a place along x */
 
 #endif

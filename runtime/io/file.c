@@ -69,6 +69,8 @@ kjit_status kj_file_target(kjit_context *ctx, const char *path)
     bool exists = stat(path, &st) == 0;
     if (exists && !S_ISREG(st.st_mode))
         return kj_fail(ctx, KJIT_IO, "cannot write '%s': it is not a regular file", path);
+    if (!*path || path[strlen(path) - 1] == '/')
+        return kj_fail(ctx, KJIT_IO, "cannot write '%s': it names no file", path);
     if (exists ? access(path, W_OK) != 0 : !folder_takes_files(path))
         return kj_file_error(ctx, "write", path);
     return KJIT_OK;

@@ -160,7 +160,7 @@ static bool take_kind(kj_run *r, const kj_rcall *c, kj_chart_kind *out)
             return true;
         }
     }
-    return kj_run_fail(r, KJIT_INVALID, c->spans[KIND],
+    return kj_run_fail(r, KJIT_TYPE, c->spans[KIND],
                        "there is no kind of plot '%s': it is \"line\", \"points\" or \"bars\"",
                        text);
 }
@@ -173,7 +173,7 @@ static bool take_log(kj_run *r, const kj_rcall *c, kj_chart *chart)
     chart->x.log = strcmp(text, "x") == 0 || strcmp(text, "xy") == 0;
     chart->y.log = strcmp(text, "y") == 0 || strcmp(text, "xy") == 0;
     return !c->given[LOG] || chart->x.log || chart->y.log ||
-           kj_run_fail(r, KJIT_INVALID, c->spans[LOG],
+           kj_run_fail(r, KJIT_TYPE, c->spans[LOG],
                        "the logarithmic axes are \"x\", \"y\" or \"xy\", not '%s'", text);
 }
 
@@ -192,7 +192,7 @@ static bool save_svg(kj_run *r, const kj_rcall *c, kj_chart *chart)
     if (!kj_run_arg_text(r, c, FILE_NAME, &path))
         return false;
     if (!kj_ends_with(path, ".svg"))
-        return kj_run_fail(r, KJIT_INVALID, c->spans[FILE_NAME],
+        return kj_run_fail(r, KJIT_TYPE, c->spans[FILE_NAME],
                            "plot writes .svg files, and '%s' is none", path);
     kj_text t = {0};
     kj_chart_svg(chart, &t);
@@ -211,7 +211,7 @@ static bool save_svg(kj_run *r, const kj_rcall *c, kj_chart *chart)
 static bool draw(kj_run *r, const kj_rcall *c, kj_chart *chart)
 {
     if (!kj_chart_measure(chart) && r->status == KJIT_OK)
-        return kj_run_fail(r, KJIT_INVALID, c->span, "there is nothing to draw: no point has %s",
+        return kj_run_fail(r, KJIT_SHAPE, c->span, "there is nothing to draw: no point has %s",
                            chart->x.log || chart->y.log
                                ? "numbers that are finite, and above 0 where log= is"
                                : "finite numbers");
@@ -247,7 +247,7 @@ static bool plot_arrays(kj_run *r, const kj_rcall *c, const kj_rvalue *arrays, s
                                      .of = &sources[chart.n]};
     }
     if (chart.kind == KJ_CHART_BARS && chart.n > 1)
-        return kj_run_fail(r, KJIT_INVALID, c->spans[KIND], "bars are of one array, not of %d",
+        return kj_run_fail(r, KJIT_TYPE, c->spans[KIND], "bars are of one array, not of %d",
                            chart.n);
     return take_labels(r, c, curves, chart.n) && draw(r, c, &chart);
 }

@@ -128,7 +128,7 @@ static bool take_rate(kj_run *r, const kj_rcall *c, int64_t *out)
     if (!c->given[SAVE_RATE])
         return true;
     return kj_run_arg_int(r, c, SAVE_RATE, out) &&
-           (*out > 0 || kj_run_fail(r, KJIT_INVALID, c->spans[SAVE_RATE], "%lld is no sample_rate",
+           (*out > 0 || kj_run_fail(r, KJIT_TYPE, c->spans[SAVE_RATE], "%lld is no sample_rate",
                                     (long long)*out));
 }
 
@@ -137,7 +137,7 @@ static bool take_fps(kj_run *r, const kj_rcall *c, double *out)
     if (!c->given[SAVE_FPS])
         return true;
     return kj_run_arg_float(r, c, SAVE_FPS, out) &&
-           (*out > 0 || kj_run_fail(r, KJIT_INVALID, c->spans[SAVE_FPS],
+           (*out > 0 || kj_run_fail(r, KJIT_TYPE, c->spans[SAVE_FPS],
                                     "there are more than 0 pictures a second, not %g", *out));
 }
 

@@ -195,6 +195,7 @@ static void test_beginning_and_end(void **state)
     const char *path = path_of("none.kjc");
     FAILS(kjit_capsule_end(ctx, &written), KJIT_INVALID, "no capsule was begun");
     FAILS(kjit_capsule_begin(ctx, "/nowhere/x.kjc"), KJIT_IO, "cannot write '/nowhere/x.kjc'");
+    FAILS(kjit_capsule_begin(ctx, ""), KJIT_IO, "cannot write '': it names no file");
     OK(kjit_capsule_begin(ctx, path));
     FAILS(kjit_capsule_begin(ctx, path), KJIT_INVALID, "begun already");
     FAILS(kjit_launch(mod, "none", &(kjit_config){.grid = {1}, .block = {1}}, NULL, 0),

@@ -17,6 +17,9 @@ fault = source("fault.knl", "kernel k() { if threadIdx.x < 3 { syncthreads() } }
 wrongs = [source(f"wrong{i}.knl", f"run {{ let x = {text} }}\n") for i, text in enumerate((
     'format(3, "q")', '"abc" * 1000000000000', 'device_array(3, order="X")', 'round(zeros(3), 9999)', '[1, 2][::0]',
     'format(1.5, "d")', 'zeros(3).reshape(2)', 'round(9999999999999999999, -25) + to_device(ones(3), to=ones(3))'))]
+wrongs += [source(f"drawn{i}.knl", f"run {{ {text} }}\n") for i, text in enumerate((
+    'plot(zeros(3), log="y")', 'plot(full(3, nan))', 'param k = "pie"; plot(zeros(3), kind=k)',
+    'param k = "q"; plot(ones(3), log=k)', 'param r = 0; save("s.wav", zeros(8), sample_rate=r)'))]
 hello, broken, kernels = (str(data / n) for n in ("hello.knl", "broken.knl", "kernels.knl"))
 cases = [
     (0, "run", hello), (0, "check", hello), (0, "--help"), (0, "run", "--help"), (0, "--version"), (0, "devices"),
