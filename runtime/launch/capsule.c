@@ -9,6 +9,7 @@
 
 #include "io/file.h"
 #include "launch/launch.h"
+#include "launch/replay.h"
 #include "parse/ast.h"
 #include "stream/stream.h"
 
@@ -135,11 +136,16 @@ static kjit_status add_text(capsule *c, const char *text, size_t size, const cha
 
 /* ---- The manifest ---- */
 
-/* What is the last of a line: it has no line end. */
-static void put_rest(kj_text *t, const char *text)
+/* A name of anybody's: it has no line end. */
+static void put_plain(kj_text *t, const char *text)
 {
     for (; *text; text++)
         kj_text_add(t, (unsigned char)*text < ' ' ? "?" : text, 1);
+}
+
+static void put_rest(kj_text *t, const char *text)
+{
+    put_plain(t, text);
     kj_text_puts(t, "\n");
 }
 
@@ -254,8 +260,9 @@ static void put_notes(const capsule *c, kj_text *t, const kj_telling *told)
 {
     kj_text_printf(t, "note kjit %s, %s\n", kjit_version(), c->ctx->ops->kind);
     if (told->fault) {
-        kj_text_printf(t, "note %s:%d:%d: ", told->fault->file, told->fault->line,
-                       told->fault->column);
+        kj_text_puts(t, "note ");
+        put_plain(t, told->fault->file);
+        kj_text_printf(t, ":%d:%d: ", told->fault->line, told->fault->column);
         put_rest(t, told->fault->message);
     }
 }
@@ -296,6 +303,8 @@ static kjit_status write_members(capsule *c, const char *path, const kj_telling 
         status = kj_no_memory(c->ctx);
     if (status == KJIT_OK)
         status = add_manifest(c, told);
+    if (status == KJIT_OK)
+        status = kj_capsule_check(c->b, path, c->members[c->n - 1].array);
     int texts = c->n;
     for (int i = 0; i < c->nblocks && status == KJIT_OK; i++)
         add_member(c, c->blocks[i].copy, "block", i);

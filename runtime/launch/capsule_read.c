@@ -4,60 +4,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/file.h"
-#include "launch/launch.h"
+#include "launch/replay.h"
 #include "parse/ast.h"
 
 enum {
-    MOST_MANIFEST = 4 << 20, /* bytes */
-    MOST_USES = 4096,
-    MOST_BLOCKS = KJ_MAX_PARAMS + KJ_MAX_FILLED,
-    MOST_VALUE = 4096 /* bytes of an argument that is a value */
+    MOST_MANIFEST = 16 << 20, /* bytes */
+    MOST_USES = 4096
 };
-
-typedef struct text_file {
-    char *name;
-    kjit_array *text;
-} text_file;
-
-typedef struct use {
-    int from, to;
-    char *path;
-} use;
-
-typedef struct replay {
-    kjit_context *ctx;
-    const char *path;
-    kj_npz *npz;
-    kjit_array *manifest;
-    const char *at, *end; /* what is left of a line */
-    int line;
-    char kernel[256];
-    kjit_config config;
-    kjit_compile_options options;
-    uint32_t written; /* kj_source's */
-    text_file files[KJ_MAX_FILES];
-    use *uses;
-    int nuses;
-    kj_finder library;
-    kjit_module *mod;
-    kjit_array *blocks[MOST_BLOCKS];
-    kjit_array *arrays[KJ_MAX_PARAMS];
-    kjit_arg args[KJ_MAX_PARAMS];
-    char *names[KJ_MAX_PARAMS];
-    unsigned char *values[KJ_MAX_PARAMS];
-    int nargs;
-} replay;
 
 /* ---- Words of a line ---- */
 
-static kjit_status bad(const replay *r, const char *what)
+kjit_status kj_replay_bad(const kj_replay *r, const char *what)
 {
     return kj_fail(r->ctx, KJIT_FORMAT, "'%s' is no capsule: line %d of its manifest %s", r->path,
                    r->line, what);
 }
 
-static bool next_line(replay *r, const char **from)
+static bool next_line(kj_replay *r, const char **from)
 {
     const char *all = r->manifest->data + r->manifest->size;
     if (*from >= all)
@@ -71,7 +34,7 @@ static bool next_line(replay *r, const char **from)
 }
 
 /* Up to a blank, which is skipped. False: there is none, or it is longer than the room. */
-static bool take_word(replay *r, char *out, size_t room)
+bool kj_replay_word(kj_replay *r, char *out, size_t room)
 {
     const char *blank = memchr(r->at, ' ', (size_t)(r->end - r->at));
     const char *end = blank ? blank : r->end;
@@ -84,19 +47,30 @@ static bool take_word(replay *r, char *out, size_t room)
     return true;
 }
 
-/* All that is left, for free(); NULL: nothing is, or no memory. */
-static char *take_rest(replay *r)
+char *kj_replay_name(kj_replay *r)
+{
+    const char *end = r->at;
+    for (int depth = 0; end < r->end && *end && (*end != ' ' || depth > 0); end++)
+        depth += (*end == '(') - (*end == ')');
+    char *out =
+        end > r->at && (end == r->end || *end) ? strndup(r->at, (size_t)(end - r->at)) : NULL;
+    r->at = end < r->end ? end + 1 : r->end;
+    return out;
+}
+
+/* All that is left, for free(), which may be nothing; NULL: it has a zero, or no memory. */
+static char *take_rest(kj_replay *r)
 {
     size_t n = (size_t)(r->end - r->at);
-    char *out = n > 0 && !memchr(r->at, 0, n) ? strndup(r->at, n) : NULL;
+    char *out = memchr(r->at, 0, n) ? NULL : strndup(r->at, n);
     r->at = r->end;
     return out;
 }
 
-static bool take_int(replay *r, int64_t least, int64_t most, int64_t *out)
+bool kj_replay_int(kj_replay *r, int64_t least, int64_t most, int64_t *out)
 {
     char word[32], *end;
-    if (!take_word(r, word, sizeof word))
+    if (!kj_replay_word(r, word, sizeof word))
         return false;
     errno = 0;
     long long n = strtoll(word, &end, 10);
@@ -110,7 +84,7 @@ static int digit(char c)
 }
 
 /* So many bytes, two digits each, the last of the line. */
-static bool take_bytes(replay *r, unsigned char *out, size_t size)
+bool kj_replay_bytes(kj_replay *r, unsigned char *out, size_t size)
 {
     if ((size_t)(r->end - r->at) != 2 * size)
         return false;
@@ -126,7 +100,7 @@ static bool take_bytes(replay *r, unsigned char *out, size_t size)
 
 /* ---- Members ---- */
 
-static kjit_status read_bytes(replay *r, const char *name, int number, kjit_array **out)
+static kjit_status read_bytes(kj_replay *r, const char *name, int number, kjit_array **out)
 {
     char member[32];
     kj_snprintf(member, sizeof member, number < 0 ? "%s" : "%s%d", name, number);
@@ -145,7 +119,7 @@ static kjit_status read_bytes(replay *r, const char *name, int number, kjit_arra
                    member);
 }
 
-static kjit_status block_at(replay *r, int64_t number, kjit_array **out)
+kjit_status kj_replay_block(kj_replay *r, int64_t number, kjit_array **out)
 {
     kjit_array **at = &r->blocks[number];
     kjit_status status = *at ? KJIT_OK : read_bytes(r, "block", (int)number, at);
@@ -155,36 +129,45 @@ static kjit_status block_at(replay *r, int64_t number, kjit_array **out)
 
 /* ---- What the source is and how it is compiled ---- */
 
-static kjit_status read_file(replay *r)
+static kjit_status read_file(kj_replay *r)
 {
     int64_t i;
-    if (!take_int(r, 0, KJ_MAX_FILES - 1, &i) || r->files[i].name)
-        return bad(r, "has no number of a file");
+    if (!kj_replay_int(r, 0, KJ_MAX_FILES - 1, &i) || r->files[i].name)
+        return kj_replay_bad(r, "has no number of a file");
     r->files[i].name = take_rest(r);
+    if (r->bound && r->files[i].name)
+        return KJIT_OK;
     return r->files[i].name ? read_bytes(r, "file", (int)i, &r->files[i].text)
-                            : bad(r, "has no name of a file");
+                            : kj_replay_bad(r, "has no name of a file");
 }
 
-static kjit_status read_use(replay *r)
+static kjit_status read_use(kj_replay *r)
 {
     int64_t from, to;
-    if (r->nuses == MOST_USES || !take_int(r, 0, KJ_MAX_FILES - 1, &from) ||
-        !take_int(r, 0, KJ_MAX_FILES - 1, &to))
-        return bad(r, "has no numbers of two files");
+    if (r->nuses == MOST_USES || !kj_replay_int(r, 0, KJ_MAX_FILES - 1, &from) ||
+        !kj_replay_int(r, 0, KJ_MAX_FILES - 1, &to))
+        return kj_replay_bad(r, "has no numbers of two files");
     if (!r->uses)
         r->uses = calloc(MOST_USES, sizeof *r->uses);
     char *path = r->uses ? take_rest(r) : NULL;
     if (!path)
-        return r->uses ? bad(r, "has no path") : kj_no_memory(r->ctx);
-    r->uses[r->nuses++] = (use){(int)from, (int)to, path};
+        return r->uses ? kj_replay_bad(r, "has no path") : kj_no_memory(r->ctx);
+    r->uses[r->nuses++] = (kj_replay_use){(int)from, (int)to, path};
     return KJIT_OK;
 }
 
-static kjit_status read_dims(replay *r, int64_t out[3])
+static kjit_status read_kernel(kj_replay *r)
+{
+    free(r->kernel);
+    r->kernel = kj_replay_name(r);
+    return r->kernel ? KJIT_OK : kj_replay_bad(r, "names no kernel");
+}
+
+static kjit_status read_dims(kj_replay *r, int64_t out[3])
 {
     for (int i = 0; i < 3; i++)
-        if (!take_int(r, 1, INT64_MAX, &out[i]))
-            return bad(r, "has no three numbers from 1 on");
+        if (!kj_replay_int(r, 1, INT64_MAX, &out[i]))
+            return kj_replay_bad(r, "has no three numbers from 1 on");
     return KJIT_OK;
 }
 
@@ -197,14 +180,14 @@ static unsigned checks_in(const kjit_context *ctx, unsigned asked)
     return all ? checks | KJ_CHECK_BOUNDS : (checks & ~(unsigned)KJ_CHECK_BOUNDS) | none;
 }
 
-static kjit_status read_option(replay *r, const char *key)
+static kjit_status read_option(kj_replay *r, const char *key)
 {
     int64_t n;
     kjit_compile_options *o = &r->options;
     bool check = strcmp(key, "check") == 0, optimise = strcmp(key, "optimise") == 0;
     bool written = strcmp(key, "written") == 0;
-    if (!take_int(r, 0, check || written ? INT32_MAX : optimise ? 3 : 1, &n))
-        return bad(r, "has a wrong number");
+    if (!kj_replay_int(r, 0, check || written ? INT32_MAX : optimise ? 3 : 1, &n))
+        return kj_replay_bad(r, "has a wrong number");
     if (optimise)
         o->opt_level = n ? (int)n : KJIT_UNOPTIMISED;
     else if (check)
@@ -218,7 +201,7 @@ static kjit_status read_option(replay *r, const char *key)
     else if (written)
         r->written = (uint32_t)n;
     else
-        return bad(r, "begins with a word that this kjit does not know");
+        return kj_replay_bad(r, "begins with a word that this kjit does not know");
     return KJIT_OK;
 }
 
@@ -227,11 +210,11 @@ static bool is_for_later(const char *key)
     return strcmp(key, "argument") == 0 || strcmp(key, "const") == 0;
 }
 
-static kjit_status read_line(replay *r)
+static kjit_status read_line(kj_replay *r)
 {
     char key[16];
-    if (!take_word(r, key, sizeof key))
-        return bad(r, "begins with no word");
+    if (!kj_replay_word(r, key, sizeof key))
+        return kj_replay_bad(r, "begins with no word");
     if (strcmp(key, "note") == 0 || is_for_later(key))
         return KJIT_OK;
     if (strcmp(key, "file") == 0)
@@ -243,36 +226,45 @@ static kjit_status read_line(replay *r)
     if (strcmp(key, "block") == 0)
         return read_dims(r, r->config.block);
     if (strcmp(key, "kernel") == 0)
-        return take_word(r, r->kernel, sizeof r->kernel) ? KJIT_OK : bad(r, "names no kernel");
+        return read_kernel(r);
     return read_option(r, key);
 }
 
-static kjit_status read_lines(replay *r)
+static kjit_status read_lines(kj_replay *r)
 {
     static const char first[] = "kjit capsule 1";
     const char *from = r->manifest->data;
     bool is = next_line(r, &from) && (size_t)(r->end - r->at) == strlen(first) &&
               memcmp(r->at, first, strlen(first)) == 0;
-    kjit_status status = is ? KJIT_OK : bad(r, "is not 'kjit capsule 1'");
+    kjit_status status = is ? KJIT_OK : kj_replay_bad(r, "is not 'kjit capsule 1'");
     while (status == KJIT_OK && next_line(r, &from))
         status = read_line(r);
-    if (status == KJIT_OK && (!*r->kernel || !r->config.grid[0] || !r->config.block[0]))
-        status = bad(r, "is the last, and there was no kernel, grid or block");
-    if (status == KJIT_OK && !r->files[0].text)
-        status = bad(r, "is the last, and there was no file 0");
+    if (status == KJIT_OK && (!r->kernel || !r->config.grid[0] || !r->config.block[0]))
+        status = kj_replay_bad(r, "is the last, and there was no kernel, grid or block");
+    if (status == KJIT_OK && !r->files[0].name)
+        status = kj_replay_bad(r, "is the last, and there was no file 0");
     return status;
 }
 
 /* ---- The module ---- */
 
+/* A line has '?' for what is no character. */
+static bool is_written(const char *line, const char *path)
+{
+    for (; *line && *path; line++, path++)
+        if (*line != ((unsigned char)*path < ' ' ? '?' : *path))
+            return false;
+    return *line == *path;
+}
+
 static bool find_text(void *user, kj_arena *arena, const kj_wanted *wanted, kj_found *out)
 {
-    replay *r = user;
+    kj_replay *r = user;
     int from = wanted->from[0] == 'c' ? atoi(wanted->from + 1) : -1;
     for (int i = 0; i < r->nuses && !wanted->library; i++) {
-        const use *u = &r->uses[i];
-        const text_file *f = &r->files[u->to];
-        if (u->from != from || strcmp(u->path, wanted->path) != 0 || !f->text)
+        const kj_replay_use *u = &r->uses[i];
+        const kj_replay_file *f = &r->files[u->to];
+        if (u->from != from || !is_written(u->path, wanted->path) || !f->text)
             continue;
         out->id = kj_arena_printf(arena, "c%d", u->to);
         out->name = f->name;
@@ -283,9 +275,9 @@ static bool find_text(void *user, kj_arena *arena, const kj_wanted *wanted, kj_f
     return r->library.loader.find(r->library.loader.user, arena, wanted, out);
 }
 
-static kjit_status compile(replay *r)
+static kjit_status compile(kj_replay *r)
 {
-    const text_file *f = &r->files[0];
+    const kj_replay_file *f = &r->files[0];
     kj_loader loader = {.find = find_text, .user = r, .id = "c0", .written = r->written};
     kjit_status status = kj_finder_open(&r->library, r->ctx, f->name, NULL);
     if (status == KJIT_OK)
@@ -294,204 +286,30 @@ static kjit_status compile(replay *r)
     return status;
 }
 
-/* ---- Arguments ---- */
-
-/* A type by its name: a record is one of the source's. */
-static bool take_type(replay *r, kjit_dtype *out)
-{
-    char name[256];
-    if (!take_word(r, name, sizeof name))
-        return false;
-    for (int i = 0; i < KJIT_FIRST_RECORD; i++) {
-        const char *known = kjit_dtype_name((kjit_dtype)i);
-        *out = (kjit_dtype)i;
-        if (known && strcmp(known, name) == 0)
-            return true;
-    }
-    const kj_program *program = r->mod->program;
-    const kj_aggregate *of = kj_record_named(program, program->file, name);
-    for (int i = 0; i < program->ndeclared && !of; i++)
-        if (strcmp(program->declared[i].of->name, name) == 0)
-            of = program->declared[i].of;
-    if (of)
-        *out = (kjit_dtype)of->type;
-    return of != NULL;
-}
-
-/* An array as a line has it. */
-typedef struct placed {
-    int64_t block, offset, ndim, shape[KJIT_MAX_NDIM], strides[KJIT_MAX_NDIM];
-    kjit_dtype dtype;
-    int64_t elem;
-} placed;
-
-static bool take_placed(replay *r, placed *p)
-{
-    *p = (placed){0};
-    if (!take_int(r, -1, MOST_BLOCKS - 1, &p->block) || !take_int(r, 0, INT64_MAX, &p->offset) ||
-        !take_type(r, &p->dtype) || !take_int(r, 0, KJIT_MAX_NDIM, &p->ndim))
-        return false;
-    p->elem = (int64_t)kj_dtype_size(r->ctx, p->dtype);
-    bool ok = p->elem > 0;
-    for (int i = 0; i < p->ndim; i++)
-        ok = ok && take_int(r, 0, KJ_MOST_EXTENT, &p->shape[i]);
-    for (int i = 0; i < p->ndim; i++)
-        ok = ok && take_int(r, INT64_MIN, INT64_MAX, &p->strides[i]);
-    return ok;
-}
-
-static bool is_empty(const placed *p)
-{
-    for (int i = 0; i < p->ndim; i++)
-        if (p->shape[i] == 0)
-            return true;
-    return false;
-}
-
-/* Does all of it lie in a block of so many bytes? */
-static bool lies_inside(const placed *p, int64_t size)
-{
-    int64_t low = p->offset, high, way;
-    bool beyond = __builtin_add_overflow(low, p->elem, &high);
-    for (int i = 0; i < p->ndim; i++) {
-        int64_t *end;
-        beyond |= __builtin_mul_overflow(p->shape[i] - 1, p->strides[i], &way);
-        end = way < 0 ? &low : &high;
-        beyond |= __builtin_add_overflow(*end, way, end);
-    }
-    return !beyond && low >= 0 && high <= size;
-}
-
-static kjit_status read_array(replay *r, kjit_arg_kind kind)
-{
-    placed p;
-    kjit_array *block = NULL, **out = &r->arrays[r->nargs];
-    if (!take_placed(r, &p) || (p.block < 0 && !is_empty(&p)))
-        return bad(r, "has no block, place, type and shape of an array");
-    kjit_status status = p.block < 0 ? KJIT_OK : block_at(r, p.block, &block);
-    if (status != KJIT_OK)
-        return status;
-    if (!is_empty(&p) && !lies_inside(&p, block->size))
-        return bad(r, "has an array that is not within its block");
-    status =
-        kj_array_wrap(r->ctx, is_empty(&p) ? NULL : block->data + p.offset, p.dtype, (int)p.ndim,
-                      p.shape, is_empty(&p) ? NULL : p.strides, KJIT_HOST, NULL, NULL, out);
-    r->args[r->nargs] = kjit_arg_array(*out);
-    r->args[r->nargs].kind = kind;
-    return status;
-}
-
-static kjit_status read_value(replay *r)
-{
-    kjit_dtype type;
-    size_t size = take_type(r, &type) ? kj_dtype_size(r->ctx, type) : 0;
-    if (size == 0 || size > MOST_VALUE)
-        return bad(r, "has no type of a value");
-    unsigned char *bytes = malloc(size);
-    if (!bytes)
-        return kj_no_memory(r->ctx);
-    r->values[r->nargs] = bytes;
-    if (!take_bytes(r, bytes, size))
-        return bad(r, "has not the digits of its value");
-    r->args[r->nargs] = kjit_arg_value(type, bytes);
-    return KJIT_OK;
-}
-
-static kjit_status read_number(replay *r, const char *kind)
-{
-    kjit_arg *arg = &r->args[r->nargs];
-    char word[32], *end;
-    int64_t n;
-    double f;
-    bool ok = true;
-    errno = 0;
-    if (strcmp(kind, "int") == 0 && take_int(r, INT64_MIN, INT64_MAX, &n))
-        *arg = kjit_arg_i64(n);
-    else if (strcmp(kind, "bool") == 0 && take_int(r, 0, 1, &n))
-        *arg = kjit_arg_bool((int)n);
-    else if (strcmp(kind, "float") == 0 && take_bytes(r, (unsigned char *)&f, sizeof f))
-        *arg = kjit_arg_f64(f);
-    else if (strcmp(kind, "uint") == 0 && take_word(r, word, sizeof word)) {
-        *arg = kjit_arg_u64(strtoull(word, &end, 10));
-        ok = !*end && !errno && *word != '-';
-    } else
-        ok = false;
-    return ok ? KJIT_OK : bad(r, "has no number");
-}
-
-static kjit_status read_argument(replay *r)
-{
-    char name[256], kind[16];
-    if (r->nargs == KJ_MAX_PARAMS || !take_word(r, name, sizeof name) ||
-        !take_word(r, kind, sizeof kind))
-        return bad(r, "is no argument");
-    kjit_status status = strcmp(kind, "array") == 0   ? read_array(r, KJIT_ARG_ARRAY)
-                         : strcmp(kind, "in") == 0    ? read_array(r, KJIT_ARG_IN)
-                         : strcmp(kind, "out") == 0   ? read_array(r, KJIT_ARG_OUT)
-                         : strcmp(kind, "value") == 0 ? read_value(r)
-                                                      : read_number(r, kind);
-    r->names[r->nargs] = strdup(name);
-    r->args[r->nargs].name = r->names[r->nargs];
-    if (status == KJIT_OK && !r->names[r->nargs])
-        status = kj_no_memory(r->ctx);
-    r->nargs++;
-    return status;
-}
-
-static kjit_status read_const(replay *r)
-{
-    char name[256];
-    int64_t number;
-    kjit_array *block, *a;
-    if (!take_int(r, 0, MOST_BLOCKS - 1, &number) || !take_word(r, name, sizeof name))
-        return bad(r, "has no block and name of a const array");
-    const kj_program *program = r->mod->program;
-    int i = 0;
-    while (i < program->nfilled && strcmp(program->filled[i].name, name) != 0)
-        i++;
-    if (i == program->nfilled)
-        return bad(r, "names a const array that the source has not");
-    const kj_const_array_info *f = &program->filled[i];
-    kjit_status status = block_at(r, number, &block);
-    if (status != KJIT_OK)
-        return status;
-    int64_t size = f->elem_size;
-    for (int k = 0; k < f->ndim; k++)
-        size *= f->shape[k];
-    if (size != block->size)
-        return bad(r, "has a const array of another size than its block");
-    status = kj_array_wrap(r->ctx, block->data, (kjit_dtype)f->elem, f->ndim, f->shape, NULL,
-                           KJIT_HOST, NULL, NULL, &a);
-    if (status == KJIT_OK)
-        status = kjit_module_set_const(r->mod, name, a);
-    kjit_array_free(a);
-    return status;
-}
-
-static kjit_status read_arguments(replay *r)
+static kjit_status read_arguments(kj_replay *r)
 {
     const char *from = r->manifest->data;
     char key[16];
     kjit_status status = KJIT_OK;
     r->line = 0;
     while (status == KJIT_OK && next_line(r, &from)) {
-        if (!take_word(r, key, sizeof key) || !is_for_later(key))
+        if (!kj_replay_word(r, key, sizeof key) || !is_for_later(key))
             continue;
-        status = strcmp(key, "const") == 0 ? read_const(r) : read_argument(r);
+        status = strcmp(key, "const") == 0 ? kj_replay_const(r) : kj_replay_argument(r);
     }
     return status;
 }
 
 /* ---- All of it ---- */
 
-static void end(replay *r)
+static void end(kj_replay *r)
 {
     for (int i = 0; i < KJ_MAX_PARAMS; i++) {
         kjit_array_free(r->arrays[i]);
         free(r->names[i]);
         free(r->values[i]);
     }
-    for (int i = 0; i < MOST_BLOCKS; i++)
+    for (int i = 0; i < KJ_REPLAY_BLOCKS; i++)
         kjit_array_free(r->blocks[i]);
     for (int i = 0; i < KJ_MAX_FILES; i++) {
         kjit_array_free(r->files[i].text);
@@ -500,6 +318,7 @@ static void end(replay *r)
     for (int i = 0; i < r->nuses; i++)
         free(r->uses[i].path);
     free(r->uses);
+    free(r->kernel);
     kj_finder_close(&r->library);
     kjit_module_free(r->mod);
     kjit_array_free(r->manifest);
@@ -507,7 +326,7 @@ static void end(replay *r)
         kj_npz_close(r->npz);
 }
 
-static kjit_status launch(replay *r, unsigned check)
+static kjit_status launch(kj_replay *r, unsigned check)
 {
     kjit_status status = kj_npz_open(r->ctx, r->path, &r->npz);
     if (status == KJIT_OK)
@@ -527,6 +346,40 @@ static kjit_status launch(replay *r, unsigned check)
                              : status;
 }
 
+/* All but the texts and the elements, which are copies. */
+static kjit_status compare(kj_replay *r)
+{
+    const kj_binding *b = r->bound;
+    kjit_status status = read_lines(r);
+    int given = 0;
+    for (int i = 0; i < b->kernel->decl->nparams; i++)
+        given += b->args[i] != NULL;
+    if (status == KJIT_OK)
+        status = read_arguments(r);
+    if (status == KJIT_OK && (given != r->nargs || strcmp(r->kernel, b->kernel->decl->name) != 0))
+        status = kj_replay_bad(r, "is the last, and there were other arguments, or another kernel");
+    return status;
+}
+
+kjit_status kj_capsule_check(const kj_binding *b, const char *path, kjit_array *manifest)
+{
+    kj_replay *r = calloc(1, sizeof *r);
+    kjit_context *ctx = b->kernel->mod->ctx;
+    if (!r)
+        return kj_no_memory(ctx);
+    r->ctx = ctx;
+    r->path = path;
+    r->bound = b;
+    r->mod = b->kernel->mod;
+    r->manifest = manifest;
+    kjit_status status = compare(r);
+    r->mod = NULL;
+    r->manifest = NULL;
+    end(r);
+    free(r);
+    return status;
+}
+
 kjit_status kjit_replay(kjit_context *ctx, const char *path, unsigned check)
 {
     kjit_status status = kj_enter_context(ctx);
@@ -534,7 +387,7 @@ kjit_status kjit_replay(kjit_context *ctx, const char *path, unsigned check)
         return status;
     if (!path)
         return kj_fail(ctx, KJIT_INVALID, "path is NULL");
-    replay *r = calloc(1, sizeof *r);
+    kj_replay *r = calloc(1, sizeof *r);
     if (!r)
         return kj_no_memory(ctx);
     r->ctx = ctx;

@@ -216,6 +216,67 @@ static void test_beginning_and_end(void **state)
     OK(kjit_capsule_begin(ctx, path)); /* it is not ended */
 }
 
+/* A launch that fails, of a source with that name, is made again from its capsule. */
+static void replay_named(const char *source_name, const char *text, const char *kernel)
+{
+    char *path = strdup(path_of("named.kjc"));
+    kjit_module *m;
+    static int32_t few[8];
+    kjit_array *a = wrap(few, KJIT_I32, 1, SHAPE(8)), *filled = wrap(few, KJIT_I32, 1, SHAPE(8));
+    kjit_config config = {.grid = {1}, .block = {9}};
+    kjit_arg args[] = {kjit_arg_array(a)};
+    int written;
+    if (kjit_module_compile(ctx, source_name, text, strlen(text), NULL, &m) != KJIT_OK)
+        fail_msg("%s", kjit_module_log(m));
+    char *name = strdup(strstr(text, "const ") + 6);
+    name[strcspn(name, ":")] = 0;
+    OK(kjit_module_set_const(m, name, filled));
+    OK(kjit_capsule_begin(ctx, path));
+    assert_int_equal(kjit_launch(m, kernel, &config, args, 1), KJIT_FAULT);
+    OK(kjit_capsule_end(ctx, &written));
+    assert_int_equal(written, 1);
+    kjit_status status = kjit_replay(ctx, path, 0);
+    if (status != KJIT_FAULT)
+        fail_msg("'%s': %s", source_name, kjit_last_error(ctx));
+    kjit_array_free(a);
+    kjit_array_free(filled);
+    kjit_module_free(m);
+    free(name);
+    free(path);
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"",
+                                        " ",
+                                        "a b.knl",
+                                        "a\nb",
+                                        "a\nkernel none",
+                                        "\r\n\t\x1b[31m",
+                                        "a:1:2: b",
+                                        "\xc3\xa9\xff",
+                                        "'%s'"};
+    static const size_t lengths[] = {1, 254, 255, 256, 257, 5000};
+    static char text[31000], name[6000];
+    if (!has_archives())
+        SKIP("libzip is not installed");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        replay_named(names[i], "const T: i32[8]\nkernel k(x: i32[]) { x[threadIdx.x] = T[0] }",
+                     "k");
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        size_t n = lengths[i];
+        memset(name, 'n', n);
+        name[n] = 0;
+        snprintf(text, sizeof text,
+                 "const C%s: i32[8]\nkernel k%s(%s: i32[]) { %s[threadIdx.x] = C%s[0] }", name,
+                 name, name, name, name);
+        memmove(name + 1, name, n + 1);
+        name[0] = 'k';
+        replay_named(name, text, name);
+    }
+}
+
 /* Where there is no room for a copy before it the launch is not made; behind it the launch has failed as it would have,
  * and the end says why there is no capsule. */
 static void test_no_room(void **state)
@@ -436,6 +497,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_arrays_before, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_beginning_and_end, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_names, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_room, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_changed_manifests, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_changed_bytes, set_up, tear_down),

@@ -7,7 +7,7 @@ import sys
 kjit, temp = sys.argv[1], pathlib.Path(sys.argv[2])
 double = {**os.environ, "KJIT_CUDA_DRIVER": sys.argv[3]} if len(sys.argv) > 3 else None
 devices = ["cpu"] + ["cuda"] * (double is not None)
-LAUNCHES = 11
+LAUNCHES = 14
 
 
 def run(device, *arguments):
