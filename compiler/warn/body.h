@@ -43,6 +43,8 @@ typedef struct kj_looped {
     const struct kj_looped *before;
 } kj_looped;
 
+enum { KJ_MOST_RANDOMS = 16 };
+
 typedef struct kj_body {
     kj_arena *arena;
     kj_diag *diag;
@@ -52,8 +54,10 @@ typedef struct kj_body {
     const kj_looped *looped; /* the last first */
     kj_named_value **slots;  /* by name, the innermost; cap is 0 or a power of two */
     size_t cap, count;
-    int depth;             /* blocks that are open */
-    int picked;            /* conditions around that are for few threads, as i == 0 is */
+    int depth;  /* blocks that are open */
+    int picked; /* conditions around that are for few threads, as i == 0 is */
+    const kj_expr *randoms[KJ_MOST_RANDOMS]; /* numbers that lets of open blocks were given */
+    int nrandoms;
     int inits;             /* values of lets that are being looked through */
     const char *slow_hint; /* what to write for it */
     const kj_expr *slow;   /* the first index whose last axis neighbours share; or NULL */
@@ -106,6 +110,12 @@ void kj_warn_of_divisor(kj_body *b, kj_op op, const kj_expr *divisor, kj_span sp
 void kj_warn_of_operation(kj_body *b, const kj_expr *e);
 void kj_warn_of_assignment(kj_body *b, const kj_stmt *st);
 void kj_warn_of_value(kj_body *b, const kj_expr *e); /* as a statement */
+/* The text there without the blanks around it; NULL: it is long, or of several lines. */
+const char *kj_warn_text(kj_body *b, uint32_t begin, uint32_t end);
+
+/* Random numbers of kernels (random.c). */
+void kj_warn_of_random(kj_body *b, const kj_expr *e);
+void kj_warn_of_same_numbers(kj_body *b, const kj_expr *init); /* of a let */
 
 /* What is certain of names and functions (pure.c). */
 bool kj_warn_is_zero(const kj_body *b,

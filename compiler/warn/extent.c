@@ -172,8 +172,12 @@ const kj_expr *kj_warn_init(const kj_run_names *names, const kj_expr *e)
     return name && name->init && !name->of ? name->init : e;
 }
 
-/* The row of run_builtins.def that a call is of; -1: none. */
-static int row_of(const kj_run_names *names, const kj_expr *callee)
+bool kj_warn_declares(const kj_run_names *names, const char *name)
+{
+    return find(names, name) != NULL;
+}
+
+int kj_warn_row(const kj_run_names *names, const kj_expr *callee)
 {
     const kj_expr *first = callee->kind == KJ_E_MEMBER ? callee->u.member.base : callee;
     if (first->kind != KJ_E_NAME || find(names, first->u.name))
@@ -450,7 +454,7 @@ static kj_run_value call(const kj_run_names *names, const kj_expr *e)
         return divided(names, args);
     if (named && kj_is_int(kj_type_named(callee->u.name)))
         return converted(names, e, kj_type_named(callee->u.name));
-    int row = row_of(names, callee);
+    int row = kj_warn_row(names, callee);
     if (row < 0 || argument(args, row, "strides"))
         return unknown;
     const kj_expr *shape = argument(args, row, "shape"), *n = argument(args, row, "n");

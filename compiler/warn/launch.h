@@ -7,6 +7,13 @@
 
 enum { KJ_GRID_AXES = 3 };
 
+/* A launch as it is written: k[grid, block](args), k.forall(n)(args), whose n is its grid. */
+typedef struct kj_launch {
+    const kj_expr *call, *grid;
+    const kj_item *kernel;
+    bool forall;
+} kj_launch;
+
 /* threads.c */
 void kj_warn_of_launches(kj_arena *arena, kj_diag *diag, const kj_file *file);
 
@@ -41,6 +48,24 @@ int kj_warn_param(const kj_item *kernel, const kj_expr *e);
 /* False where it is not certain which elements are a thread's. */
 bool kj_warn_owned(kj_arena *arena, const kj_file *file, const kj_item *kernel, kj_owned *out);
 
+/* ---- effect.c ---- */
+
+/* Of a parameter that is an array: elements are assigned; it is handed on, or has views. */
+typedef struct kj_written {
+    bool written, may_be_written;
+} kj_written;
+
+typedef struct kj_effects {
+    kj_written *arrays; /* of the parameters, in their order */
+    bool speaks;        /* it, or what it calls, prints or asserts */
+    bool blocks_differ; /* they ask which block they are, or wait for others */
+    bool uncertain;     /* it launches kernels, or calls what other files have */
+    const kj_expr
+        *by_thread; /* the first element that is assigned by the place in the block; or NULL */
+} kj_effects;
+
+void kj_warn_effects(kj_arena *arena, const kj_file *file, const kj_item *kernel, kj_effects *out);
+
 /* ---- extent.c ---- */
 
 typedef struct kj_run_value {
@@ -74,9 +99,18 @@ void kj_warn_file_names(kj_run_names *names, const kj_file *file);
 void kj_warn_run_names(kj_run_names *names, const kj_item *run);
 /* What an expression comes to by the text alone, a param being its default. */
 kj_run_value kj_warn_value(const kj_run_names *names, const kj_expr *e);
+/* The row of run_builtins.def that a call's function is of; -1: none. */
+int kj_warn_row(const kj_run_names *names, const kj_expr *callee);
+bool kj_warn_declares(const kj_run_names *names, const char *name);
 /* n // 256, of int(n / 256) the n / 256; NULL: it is none. */
 const kj_expr *kj_warn_division(const kj_run_names *names, const kj_expr *e);
 /* What a name was declared with; else the expression itself. */
 const kj_expr *kj_warn_init(const kj_run_names *names, const kj_expr *e);
+
+/* ---- lost.c ---- */
+
+void kj_warn_of_lost(kj_diag *diag, const kj_run_names *names, const kj_launch *x,
+                     const kj_effects *does);
+void kj_warn_of_blocks(kj_diag *diag, const kj_launch *x, int64_t blocks, const kj_effects *does);
 
 #endif

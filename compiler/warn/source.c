@@ -217,8 +217,10 @@ static void see_let(kj_body *b, const kj_stmt *st)
     int n = 0, all = kj_count_names(st->u.let.names);
     kj_named_value *facts = KJ_NEW_ARRAY(b->arena, kj_named_value, (size_t)all);
     see_type(b, st->u.let.type);
-    if (init)
+    if (init) {
         see_part(b, init);
+        kj_warn_of_same_numbers(b, init);
+    }
     for (; n < all; n++) { /* none of the names is declared in the values */
         facts[n] = (kj_named_value){.kind = kind, .least = -1};
         const kj_expr *own = item ? item : all == 1 ? init : NULL;
@@ -408,13 +410,14 @@ static void see_stmt(kj_body *b, const kj_stmt *st)
 static void see_list(kj_body *b, const kj_stmt *list)
 {
     kj_named_value *before = b->last;
-    int picked = b->picked;
+    int picked = b->picked, nrandoms = b->nrandoms;
     kj_warn_of_list(b, list);
     b->depth++;
     for (const kj_stmt *st = list; st; st = st->next)
         see_stmt(b, st);
     b->depth--;
     b->picked = picked;
+    b->nrandoms = nrandoms;
     kj_warn_close(b, before);
 }
 

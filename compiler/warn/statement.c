@@ -1,6 +1,7 @@
 /* Statements and expressions that say by themselves that something else was meant. */
 #include "warn/body.h"
 
+#include <ctype.h>
 #include <string.h>
 
 /* ---- What is never reached ---- */
@@ -94,8 +95,7 @@ static bool is_of_bits(const kj_expr *e)
                                       e->u.binary.op == KJ_OP_XOR);
 }
 
-/* The span's text without the blanks around it; NULL: it is long, or of several lines. */
-static const char *short_text(kj_body *b, uint32_t begin, uint32_t end)
+const char *kj_warn_text(kj_body *b, uint32_t begin, uint32_t end)
 {
     enum { MOST = 40 };
     const char *text = b->diag->source->text;
@@ -122,9 +122,9 @@ static void warn_of_chain(kj_body *b, const kj_expr *e)
         kj_message *m = kj_warn(b->diag, part->span, KJ_RULE_BITS_IN_CHAIN,
                                 "'%s' comes before the comparisons on its sides", sign);
         bool two = !part->next->next && e->u.chain.operands->next == part;
-        const char *left = short_text(b, e->span.begin, part->u.binary.op_span.begin);
-        const char *right = short_text(b, part->u.binary.op_span.end, e->span.end);
-        const char *own = short_text(b, part->span.begin, part->span.end);
+        const char *left = kj_warn_text(b, e->span.begin, part->u.binary.op_span.begin);
+        const char *right = kj_warn_text(b, part->u.binary.op_span.end, e->span.end);
+        const char *own = kj_warn_text(b, part->span.begin, part->span.end);
         if (two && left && right && own)
             kj_hint(b->diag, m, "write (%s) %s (%s), or where it is meant, (%s)", left, sign, right,
                     own);
@@ -163,7 +163,7 @@ static void warn_of_nan(kj_body *b, const kj_expr *e)
                 "this comparison is always %s: nan is not equal to anything, nor in an order",
                 op == KJ_OP_NE ? "true" : "false");
     const kj_expr *other = is_nan(b, lhs) ? rhs : lhs;
-    const char *text = short_text(b, other->span.begin, other->span.end);
+    const char *text = kj_warn_text(b, other->span.begin, other->span.end);
     const kj_expr *value = value_of(b, other);
     if (value->kind == KJ_E_STRING || value->kind == KJ_E_FORMAT)
         return;
@@ -176,49 +176,64 @@ static void warn_of_nan(kj_body *b, const kj_expr *e)
                 text);
 }
 
-/* The same in all threads: a literal, or a constant of the file. */
-static bool is_fixed(const kj_body *b, const kj_expr *e)
+/* Is the token that ends at `end` a number of decimal digits alone? */
+static bool is_decimal_before(const char *text, uint32_t end, uint32_t *begin)
 {
-    return e->kind == KJ_E_INT || (e->kind == KJ_E_NAME && !kj_warn_find(b, e->u.name) &&
-                                   kj_warn_item(b->file, e->u.name, KJ_I_CONST));
+    uint32_t at = end;
+    while (at > 0 && isdigit((unsigned char)text[at - 1]))
+        at--;
+    *begin = at;
+    return at < end && (at == 0 || (!kj_is_word(text[at - 1]) && text[at - 1] != '.'));
 }
 
-/* random.uniform(0, 1), meant as from 0 to 1: number 1 of seed 0 in all threads. */
-static void warn_of_random(kj_body *b, const kj_expr *e)
+/* Only numbers, and sums and products of them. */
+static bool is_of_numbers(const kj_expr *e)
 {
-    const kj_expr *callee = e->kind == KJ_E_CALL ? e->u.call.callee : NULL;
-    const kj_expr *base = callee && callee->kind == KJ_E_MEMBER ? callee->u.member.base : NULL;
-    if (!base || base->kind != KJ_E_NAME || strcmp(base->u.name, "random") != 0 || b->picked ||
-        kj_warn_in_run(b) || kj_warn_find(b, base->u.name) || kj_item_called(b->file, "random", 6))
+    kj_op op = e->kind == KJ_E_BINARY ? e->u.binary.op : KJ_NOPS;
+    if (op == KJ_OP_ADD || op == KJ_OP_SUB || op == KJ_OP_MUL)
+        return is_of_numbers(e->u.binary.lhs) && is_of_numbers(e->u.binary.rhs);
+    return e->kind == KJ_E_INT;
+}
+
+/* 2 ^ 10, 10 ^ 6: between two numbers in decimal digits hardly anybody means their bits. */
+static void warn_of_xor(kj_body *b, const kj_expr *e)
+{
+    const char *text = b->diag->source->text;
+    kj_span op = e->u.binary.op_span;
+    uint32_t left = op.begin, right = op.end, begin;
+    if (e->u.binary.op != KJ_OP_XOR || !is_of_numbers(e->u.binary.lhs) ||
+        !is_of_numbers(e->u.binary.rhs))
         return;
-    const kj_expr *args = e->u.call.args, *seed = args;
-    bool integers = strcmp(callee->u.member.name, "randint") == 0;
-    bool uniform = strcmp(callee->u.member.name, "uniform") == 0;
-    if (kj_count(args) < (integers ? 4 : 2))
+    while (left > 0 && text[left - 1] == ' ')
+        left--;
+    right += (uint32_t)strspn(text + right, " ");
+    uint32_t digits = (uint32_t)strspn(text + right, "0123456789");
+    bool decimal = digits > 0 && !kj_is_word(text[right + digits]) && text[right + digits] != '.' &&
+                   (digits == 1 || text[right] != '0');
+    if (!decimal || !is_decimal_before(text, left, &begin))
         return;
-    if (integers)
-        seed = args->next->next;
-    if (!is_fixed(b, seed) || !is_fixed(b, seed->next))
+    bool power = (left - begin == 1 && text[begin] == '2') ||
+                 (left - begin == 2 && memcmp(text + begin, "10", 2) == 0);
+    if (!power)
         return;
     kj_message *m =
-        kj_warn(b->diag, e->span, KJ_RULE_SAME_RANDOM, "every thread gets the same number here");
-    const char *front = short_text(b, callee->span.begin, seed->span.end);
-    if (front)
-        kj_hint(b->diag, m,
-                "a seed and the number's place make it: %s, i), where let i = grid(1)%s; where all "
-                "are to "
-                "have the same, its place has a name, let k = 0",
-                front, uniform ? ", from lo to hi lo + (hi - lo) times that" : "");
+        kj_warn(b->diag, e->span, KJ_RULE_XOR_POWER, "'^' is exclusive or: %.*s ^ %.*s is no power",
+                (int)(left - begin), text + begin, (int)digits, text + right);
+    kj_hint(b->diag, m,
+            "write %.*s ** %.*s; where bits are meant, they stand in hexadecimal digits",
+            (int)(left - begin), text + begin, (int)digits, text + right);
+    kj_fix(b->diag, m, op, "**");
 }
 
 void kj_warn_of_operation(kj_body *b, const kj_expr *e)
 {
-    warn_of_random(b, e);
+    kj_warn_of_random(b, e);
     if (e->kind == KJ_E_CHAIN)
         warn_of_chain(b, e);
     if (e->kind == KJ_E_BINARY) {
         kj_warn_of_divisor(b, e->u.binary.op, e->u.binary.rhs, e->span);
         warn_of_nan(b, e);
+        warn_of_xor(b, e);
     }
     const char *name = called(b, e);
     if (name && strcmp(name, "print") == 0)
@@ -284,19 +299,34 @@ static bool is_of_library(const kj_body *b, const kj_expr *e)
     return fn && fn->kind == KJ_I_RUN_FN && kj_warn_returns(fn->body);
 }
 
+/* d.copy_to_host(), which gives a copy: alone in its line d.copy_to_host(h) was meant. */
+static bool copies_nowhere(const char *member, const kj_expr *call)
+{
+    const kj_expr *args = call->u.call.args;
+    return strcmp(member, ".copy_to_host") == 0 &&
+           (!args || (!args->next && args->keyword && strcmp(args->keyword, "stream") == 0));
+}
+
 void kj_warn_of_value(kj_body *b, const kj_expr *e)
 {
     const char *name = called(b, e), *member = called_member(b, e);
-    bool only = makes_a_record(b, e);
+    bool only = makes_a_record(b, e), nowhere = false;
     if (name)
         only = kj_warn_gives_only(b, name);
     else if (is_of_library(b, e) || kj_warn_only_returns(b, e))
         only = true;
     else if (member)
-        only = kj_warn_member_gives_only(member);
+        only = (nowhere = copies_nowhere(member, e)) || kj_warn_member_gives_only(member);
     if (!only)
         return;
     kj_message *m = kj_warn(b->diag, e->span, KJ_RULE_UNUSED_VALUE,
                             "the value of this call is not used, and it does nothing else");
-    kj_hint(b->diag, m, "keep it: let v = ...");
+    const kj_expr *of = nowhere ? e->u.call.callee->u.member.base : NULL;
+    const char *text = of ? kj_warn_text(b, of->span.begin, of->span.end) : NULL;
+    if (text)
+        kj_hint(b->diag, m,
+                "say where to: %s.copy_to_host(h), or keep it: let h = %s.copy_to_host()", text,
+                text);
+    else
+        kj_hint(b->diag, m, "keep it: let v = ...");
 }

@@ -9,6 +9,7 @@ typedef struct seen_kernel {
     const kj_item *kernel;
     bool certain;
     kj_owned owned;
+    kj_effects effects;
 } seen_kernel;
 
 typedef struct launches {
@@ -19,10 +20,11 @@ typedef struct launches {
     seen_kernel **seen; /* by item, in the file's order; NULL: not yet */
 } launches;
 
-/* A launch as it is written, and its threads. */
+/* A launch, and its threads. */
 typedef struct launch {
-    const kj_expr *call, *grid;
-    const kj_item *kernel;
+    kj_launch as;
+    bool known;     /* how many there are: */
+    int64_t blocks; /* at least */
     int64_t threads[KJ_GRID_AXES];
     int64_t block[KJ_GRID_AXES]; /* of them; 0: it is not written, as of forall */
 } launch;
@@ -48,39 +50,52 @@ static bool sizes_of(launches *l, const kj_expr *e, int least, int64_t out[KJ_GR
     return true;
 }
 
-static bool is_launch(launches *l, const kj_expr *e, launch *out)
+static bool is_launch(const launches *l, const kj_expr *e, kj_launch *out)
 {
     const kj_expr *callee = e->kind == KJ_E_CALL ? e->u.call.callee : NULL;
     const kj_expr *member =
         callee && callee->kind == KJ_E_CALL && callee->u.call.callee->kind == KJ_E_MEMBER
             ? callee->u.call.callee
             : NULL;
-    int64_t blocks[KJ_GRID_AXES];
     out->call = e;
+    out->forall = member != NULL;
     if (callee && callee->kind == KJ_E_INDEX) {
         out->kernel = kernel_named(l, callee->u.index.base);
         out->grid = callee->u.index.args;
-        if (!out->kernel || !sizes_of(l, out->grid, 0, blocks) ||
-            !sizes_of(l, out->grid->next, 1, out->threads))
-            return false;
-        for (int i = 0; i < KJ_GRID_AXES; i++) {
-            out->block[i] = out->threads[i];
-            out->threads[i] *= blocks[i];
-        }
-        return true;
+        return out->kernel && out->grid;
     }
     if (!member || strcmp(member->u.member.name, "forall") != 0 || !callee->u.call.args)
         return false;
     out->kernel = kernel_named(l, member->u.member.base);
     out->grid = callee->u.call.args;
-    return out->kernel && sizes_of(l, out->grid, 0, out->threads);
+    return out->kernel != NULL;
+}
+
+/* Its blocks and threads, where the text has their numbers. */
+static void count(launches *l, launch *x)
+{
+    enum { MOST_IN_BLOCK = 1024 };
+    int64_t blocks[KJ_GRID_AXES];
+    const kj_expr *grid = x->as.grid;
+    x->known = sizes_of(l, grid, 0, blocks) &&
+               (x->as.forall || (grid->next && sizes_of(l, grid->next, 1, x->threads)));
+    if (!x->known)
+        return;
+    x->blocks = 1;
+    for (int i = 0; i < KJ_GRID_AXES; i++) {
+        x->block[i] = x->as.forall ? 0 : x->threads[i];
+        x->threads[i] = blocks[i] * (x->as.forall ? 1 : x->threads[i]);
+        x->blocks = x->blocks > INT32_MAX ? x->blocks : x->blocks * blocks[i];
+    }
+    if (x->as.forall)
+        x->blocks = (x->blocks + MOST_IN_BLOCK - 1) / MOST_IN_BLOCK;
 }
 
 static const kj_expr *argument_for(const launch *x, int param)
 {
     int nth = 0;
-    for (const kj_expr *arg = x->call->u.call.args; arg; arg = arg->next, nth++)
-        if (kj_param_of(x->kernel, arg, nth) == param)
+    for (const kj_expr *arg = x->as.call->u.call.args; arg; arg = arg->next, nth++)
+        if (kj_param_of(x->as.kernel, arg, nth) == param)
             return arg;
     return NULL;
 }
@@ -100,7 +115,7 @@ static kj_run_value bound_of(const launches *l, const launch *x, const kj_expr *
     const kj_expr *index = e->kind == KJ_E_INDEX ? e->u.index.args : NULL;
     const kj_expr *extent = index ? e->u.index.base : e;
     const kj_expr *of = extent->kind == KJ_E_MEMBER ? extent->u.member.base : e;
-    int param = kj_warn_param(x->kernel, of);
+    int param = kj_warn_param(x->as.kernel, of);
     const kj_expr *arg = param >= 0 ? argument_for(x, param) : e;
     kj_run_value v = arg ? kj_warn_value(&l->names, arg) : (kj_run_value){.n = 0};
     if (of == e) /* a number */
@@ -154,7 +169,7 @@ static left_over left_along(launches *l, const launch *x, const kj_owned *owned,
         return none;
     const kj_own *own = owned->params;
     int i = 0;
-    for (const kj_param_decl *p = x->kernel->params; p; p = p->next, own++, i++) {
+    for (const kj_param_decl *p = x->as.kernel->params; p; p = p->next, own++, i++) {
         const kj_expr *arg = own->element ? argument_for(x, i) : NULL;
         if (!own->element)
             continue;
@@ -214,7 +229,7 @@ static const kj_expr *blocks_written(const kj_expr *grid, int axis)
 /* Would the grid's two numbers the other way round have a thread for each? */
 static bool is_better_turned(launches *l, const launch *x, const kj_owned *owned)
 {
-    if (!blocks_written(x->grid, 0) || !x->block[0] || !x->block[1])
+    if (!blocks_written(x->as.grid, 0) || !x->block[0] || !x->block[1])
         return false;
     launch turned = *x;
     turned.threads[0] = x->threads[1] / x->block[1] * x->block[0];
@@ -229,15 +244,16 @@ static void warn_of(launches *l, const launch *x, int grid_axis, const left_over
         left->naxes == 1 ? "" : kj_arena_printf(l->arena, " along axis %d", left->axis);
     const char *axis =
         left->naxes == 1 ? "" : kj_arena_printf(l->arena, " along %c", 'x' + grid_axis);
-    kj_message *m = kj_warn(l->diag, x->call->span, KJ_RULE_FEW_THREADS,
+    kj_message *m = kj_warn(l->diag, x->as.call->span, KJ_RULE_FEW_THREADS,
                             "%lld thread%s%s for %lld elements of '%s'%s: %lld ha%s none", threads,
                             threads == 1 ? "" : "s", axis, extent, left->param->name, along,
                             extent - threads, extent - threads == 1 ? "s" : "ve");
-    const kj_expr *blocks = blocks_of(l, x->grid, grid_axis);
+    const kj_expr *blocks = blocks_of(l, x->as.grid, grid_axis);
     const kj_expr *division = blocks ? kj_warn_division(&l->names, blocks) : NULL;
     if (turned)
         kj_hint(l->diag, m, "the first number of a grid counts along x: write (%s, %s)",
-                text_of(l, blocks_written(x->grid, 1)), text_of(l, blocks_written(x->grid, 0)));
+                text_of(l, blocks_written(x->as.grid, 1)),
+                text_of(l, blocks_written(x->as.grid, 0)));
     else if (!x->block[grid_axis])
         kj_hint(l->diag, m,
                 "forall(n) has a thread for each of n; where only some are meant, pass a view of "
@@ -252,30 +268,40 @@ static void warn_of(launches *l, const launch *x, int grid_axis, const left_over
     kj_note(l->diag, m, left->element->span, "a thread has this element alone");
 }
 
-/* NULL: it is not certain which elements a thread accesses. */
-static const kj_owned *owned_by(launches *l, const kj_item *kernel)
+static const seen_kernel *kernel_of(launches *l, const kj_item *kernel)
 {
     seen_kernel **at = &l->seen[kernel->number - l->file->items->number], *k = *at;
     if (!k) {
         k = *at = KJ_NEW(l->arena, seen_kernel);
         k->certain = kj_warn_owned(l->arena, l->file, kernel, &k->owned);
+        kj_warn_effects(l->arena, l->file, kernel, &k->effects);
     }
-    return k->certain ? &k->owned : NULL;
+    return k;
+}
+
+static void warn_of_left(launches *l, const launch *x, const kj_owned *owned)
+{
+    for (int axis = 0; axis < KJ_GRID_AXES; axis++) {
+        left_over left = left_along(l, x, owned, axis);
+        if (left.param) {
+            warn_of(l, x, axis, &left, is_better_turned(l, x, owned));
+            return;
+        }
+    }
 }
 
 static void see(void *ctx, const kj_expr *e)
 {
     launches *l = ctx;
-    launch x = {0};
-    const kj_owned *owned = is_launch(l, e, &x) ? owned_by(l, x.kernel) : NULL;
-    if (owned) {
-        for (int axis = 0; axis < KJ_GRID_AXES; axis++) {
-            left_over left = left_along(l, &x, owned, axis);
-            if (left.param) {
-                warn_of(l, &x, axis, &left, is_better_turned(l, &x, owned));
-                break;
-            }
-        }
+    launch x = {.known = false};
+    if (is_launch(l, e, &x.as)) {
+        const seen_kernel *k = kernel_of(l, x.as.kernel);
+        count(l, &x);
+        kj_warn_of_lost(l->diag, &l->names, &x.as, &k->effects);
+        if (x.known)
+            kj_warn_of_blocks(l->diag, &x.as, x.blocks, &k->effects);
+        if (x.known && k->certain)
+            warn_of_left(l, &x, &k->owned);
     }
     kj_each_part(e, see, l);
 }

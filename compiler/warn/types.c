@@ -419,13 +419,17 @@ static void see_sum(const types_walk *w, const kj_texpr *value)
 
 /* ---- Unsigned ---- */
 
-/* A 0 that stands in the comparison: what an argument or a constant comes to is another's matter. */
-static bool is_zero(const types_walk *w, const kj_texpr *e, kj_span comparison)
+/* A number that stands in the operation: what an argument or a constant comes to is another's matter. */
+static bool is_number(const types_walk *w, const kj_texpr *e, kj_span operation)
 {
     char first = w->diag->source->text[e->span.begin];
-    bool within = comparison.begin <= e->span.begin && e->span.end <= comparison.end;
-    return e->kind == KJ_TE_CONST && kj_is_int(e->type) && e->u.value.u == 0 && within &&
-           first >= '0' && first <= '9';
+    bool within = operation.begin <= e->span.begin && e->span.end <= operation.end;
+    return e->kind == KJ_TE_CONST && kj_is_int(e->type) && within && first >= '0' && first <= '9';
+}
+
+static bool is_zero(const types_walk *w, const kj_texpr *e, kj_span comparison)
+{
+    return is_number(w, e, comparison) && e->u.value.u == 0;
 }
 
 static bool is_unsigned(const kj_texpr *e)
@@ -447,6 +451,28 @@ static void see_below_zero(const types_walk *w, const kj_texpr *e)
             "this condition is always %s: %s is never below 0",
             op == KJ_OP_GE || op == KJ_OP_LE ? "true" : "false",
             kj_type_name(left ? lhs->type : rhs->type));
+}
+
+/* ---- Shifts ---- */
+
+/* The count is written there, and no instance of a generic function has one for other types. */
+static void see_shift(const types_walk *w, const kj_texpr *e)
+{
+    const kj_texpr *by = e->u.binary.rhs;
+    int bits = kj_types[e->type].bits;
+    if (!is_int_of(e, 32, 64) || by->kind != KJ_TE_CONST || by->u.value.i < bits ||
+        !is_number(w, by, e->span) || is_generic(w, e->span))
+        return;
+    const kj_message *last = w->diag->last;
+    if (last && last->span.begin == e->span.begin && last->span.end == e->span.end)
+        return; /* it was told that it wraps, and with what it doesn't */
+    bool left = e->u.binary.op == KJ_OP_SHL, sign = !left && kj_is_signed(e->type);
+    kj_message *m =
+        kj_warn(w->diag, e->span, KJ_RULE_SHIFT_COUNT, "this shift is always %s: %s has %d bits",
+                sign ? "0 or -1" : "0", kj_type_name(e->type), bits);
+    if (left && bits < 64)
+        kj_hint(w->diag, m, "where more bits are meant, what is shifted is an %s64 before",
+                kj_is_signed(e->type) ? "i" : "u");
 }
 
 /* ---- The walk ---- */
@@ -481,6 +507,8 @@ static bool see(void *ctx, const kj_tstmt *s, const kj_texpr *e)
     see_below_zero(w, e);
     if (e->written)
         see_product(w, e);
+    if (shift)
+        see_shift(w, e);
     if (shift)
         w->counts[w->ncounts++ % NCOUNTS] = e->u.binary.rhs;
     return true;
