@@ -354,6 +354,14 @@ kjit_status kj_fail_telling(kjit_context *ctx, kjit_status status, kj_telling te
 void kj_telling_free(kj_telling telling);
 /* Both of the thread's last failure there, which has none from then on. */
 kj_telling kj_failed_telling(kjit_context *ctx);
+/* All of the thread's last failure there, put aside while others may fail, and its last one again: neither takes memory. */
+typedef struct kj_kept_failure {
+    char *text, *json;
+    kjit_fault *fault;
+    int parameter;
+} kj_kept_failure;
+kj_kept_failure kj_failure_keep(kjit_context *ctx);
+void kj_failure_again(kjit_context *ctx, kj_kept_failure kept); /* takes it */
 /* The thread's last failure there as JSON, where it came as diagnostics with that (kj_diag_told); else NULL. */
 const char *kj_failed_as_json(kjit_context *ctx);
 kjit_status kj_fail_why(kjit_context *ctx, kjit_status status, const kj_failure *why);

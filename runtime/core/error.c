@@ -97,6 +97,32 @@ kj_telling kj_failed_telling(kjit_context *ctx)
     return (kj_telling){strdup(kj_thread_failure(ctx)), kj_thread_take_fault(ctx)};
 }
 
+kj_kept_failure kj_failure_keep(kjit_context *ctx)
+{
+    kj_thread *t = kj_thread_in(ctx);
+    kj_kept_failure kept = {0};
+    if (!t)
+        return kept;
+    kept = (kj_kept_failure){t->text, t->json, t->fault, t->parameter};
+    t->text = t->json = NULL;
+    t->fault = NULL;
+    return kept;
+}
+
+void kj_failure_again(kjit_context *ctx, kj_kept_failure kept)
+{
+    note(ctx, kept.text);
+    kj_thread *t = kj_thread_in(ctx);
+    if (!t) {
+        free(kept.json);
+        free(kept.fault);
+        return;
+    }
+    t->json = kept.json;
+    t->fault = kept.fault;
+    t->parameter = kept.parameter;
+}
+
 const char *kj_failed_as_json(kjit_context *ctx)
 {
     const kj_thread *t = kj_thread_in(ctx);

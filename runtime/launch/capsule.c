@@ -256,18 +256,18 @@ static kjit_status add_consts(capsule *c, kj_text *t)
 }
 
 /* For people: what it came to. */
-static void put_notes(const capsule *c, kj_text *t, const kj_telling *told)
+static void put_notes(const capsule *c, kj_text *t, const kjit_fault *told)
 {
     kj_text_printf(t, "note kjit %s, %s\n", kjit_version(), c->ctx->ops->kind);
-    if (told->fault) {
+    if (told) {
         kj_text_puts(t, "note ");
-        put_plain(t, told->fault->file);
-        kj_text_printf(t, ":%d:%d: ", told->fault->line, told->fault->column);
-        put_rest(t, told->fault->message);
+        put_plain(t, told->file);
+        kj_text_printf(t, ":%d:%d: ", told->line, told->column);
+        put_rest(t, told->message);
     }
 }
 
-static kjit_status add_manifest(capsule *c, const kj_telling *told)
+static kjit_status add_manifest(capsule *c, const kjit_fault *told)
 {
     kj_text t = {0};
     const kj_binding *b = c->b;
@@ -293,7 +293,7 @@ static kjit_status add_manifest(capsule *c, const kj_telling *told)
 
 /* ---- The file ---- */
 
-static kjit_status write_members(capsule *c, const char *path, const kj_telling *told)
+static kjit_status write_members(capsule *c, const char *path, const kjit_fault *told)
 {
     kjit_status status = copy_blocks(c, true);
     size_t most = 1 + KJ_MAX_FILES + KJ_MAX_PARAMS + KJ_MAX_FILLED;
@@ -318,38 +318,20 @@ static kjit_status write_members(capsule *c, const char *path, const kj_telling 
     return status;
 }
 
-/* The thread's last failure as it came, with its JSON. */
-static kj_telling take_failure(kjit_context *ctx)
-{
-    const char *json = kj_failed_as_json(ctx);
-    kj_telling told = kj_failed_telling(ctx);
-    kj_text both = {0};
-    if (!json || !told.text)
-        return told;
-    kj_text_printf(&both, "%s%c%s", told.text, KJ_TOLD_AS_JSON, json);
-    if (both.failed) {
-        kj_text_free(&both);
-        return told;
-    }
-    free(told.text);
-    told.text = both.data;
-    return told;
-}
-
 /* `failed`, the call's own, stays the thread's last failure; KJIT_OK: it is a stream's. */
 static void write_capsule(capsule *c, kjit_status failed)
 {
     kj_capsules *to = &c->ctx->capsules;
-    kj_telling told = {0};
+    kj_kept_failure kept = {0};
     if (failed != KJIT_OK)
-        told = take_failure(c->ctx);
-    to->status = write_members(c, to->path, &told);
+        kept = kj_failure_keep(c->ctx);
+    to->status = write_members(c, to->path, kept.fault);
     to->written = to->status == KJIT_OK;
     if (!to->written)
         to->why = strdup(kj_thread_failure(c->ctx));
     atomic_store(&to->on, false);
     if (failed != KJIT_OK)
-        kj_fail_telling(c->ctx, failed, told);
+        kj_failure_again(c->ctx, kept);
 }
 
 /* ---- Launches ---- */

@@ -16,6 +16,8 @@ enum {
 
 kjit_status kj_replay_bad(const kj_replay *r, const char *what)
 {
+    if (r->no_memory)
+        return kj_no_memory(r->ctx);
     return kj_fail(r->ctx, KJIT_FORMAT, "'%s' is no capsule: line %d of its manifest %s", r->path,
                    r->line, what);
 }
@@ -54,6 +56,7 @@ char *kj_replay_name(kj_replay *r)
         depth += (*end == '(') - (*end == ')');
     char *out =
         end > r->at && (end == r->end || *end) ? strndup(r->at, (size_t)(end - r->at)) : NULL;
+    r->no_memory |= !out && end > r->at && (end == r->end || *end);
     r->at = end < r->end ? end + 1 : r->end;
     return out;
 }
@@ -62,7 +65,9 @@ char *kj_replay_name(kj_replay *r)
 static char *take_rest(kj_replay *r)
 {
     size_t n = (size_t)(r->end - r->at);
-    char *out = memchr(r->at, 0, n) ? NULL : strndup(r->at, n);
+    bool zero = memchr(r->at, 0, n) != NULL;
+    char *out = zero ? NULL : strndup(r->at, n);
+    r->no_memory |= !out && !zero;
     r->at = r->end;
     return out;
 }

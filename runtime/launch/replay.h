@@ -26,6 +26,7 @@ typedef struct kj_replay {
     kjit_array *manifest;
     const char *at, *end; /* what is left of a line */
     int line;
+    bool no_memory; /* for a word of it */
     char *kernel;
     kjit_config config;
     kjit_compile_options options;
