@@ -226,6 +226,77 @@ static void test_failing_copies(void **state)
         try(&(place){&copies, n, NULL, "off"});
 }
 
+/* ---- Drawings and capsules ---- */
+
+static void count(void *user, const char *text, size_t size)
+{
+    (void)text;
+    *(size_t *)user += size;
+}
+
+static kjit_module *compiled(const char *text)
+{
+    kjit_module *m;
+    if (kjit_module_compile(ctx, "m.knl", text, strlen(text), NULL, &m) != KJIT_OK)
+        fail_msg("%s", kjit_module_log(m));
+    return m;
+}
+
+/* A chart is whole, or the run has failed. */
+static void test_failing_drawings(void **state)
+{
+    (void)state;
+    size_t whole = 0;
+    kjit_module *m = compiled("run { plot([1, 4, 2]); plot([1, 2, 3], kind=\"bars\") }");
+    OK(kjit_run(m, &(kjit_run_options){.write = count, .user = &whole}));
+    bool failed = true;
+    for (long n = 1; failed; n++) {
+        size_t size = 0;
+        allocations.failing = allocations.made + n;
+        kjit_status status = kjit_run(m, &(kjit_run_options){.write = count, .user = &size});
+        failed = allocations.made >= allocations.failing;
+        allocations.failing = 0;
+        assert_true(status != KJIT_OK || size == whole);
+    }
+    kjit_module_free(m);
+}
+
+/* What fails while a capsule is written leaves the launch's failure as it is. */
+static void test_failing_capsules(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/kjit-failing-XXXXXX";
+    int32_t x[8] = {0}, file = mkstemp(path), seen = 0;
+    kjit_array *a;
+    kjit_module *m = compiled("kernel k(x: i32[]) { assert(x[threadIdx.x] > 0, \"late\") }");
+    OK(kjit_array_wrap(ctx, x, KJIT_I32, 1, SHAPE(8), NULL, KJIT_HOST, &a));
+    kjit_arg arg = kjit_arg_array(a);
+    bool has = kjit_capsule_begin(ctx, path) == KJIT_OK;
+    if (has)
+        OK(kjit_capsule_end(ctx, NULL));
+    for (long n = 1; has && n < 40; n++) {
+        if (kjit_capsule_begin(ctx, path) != KJIT_OK)
+            fail_msg("%ld: %s", n, kjit_last_error(ctx));
+        allocations.failing = allocations.made + n;
+        kjit_status status =
+            kjit_launch(m, "k", &(kjit_config){.grid = {1}, .block = {8}}, &arg, 1);
+        bool failed = allocations.made >= allocations.failing;
+        allocations.failing = 0;
+        char told[200];
+        snprintf(told, sizeof told, "%s", kjit_last_error(ctx));
+        bool late = strstr(told, "late") != NULL;
+        bool written = kjit_capsule_end(ctx, NULL) == KJIT_OK;
+        seen += status == KJIT_FAULT && failed && !written;
+        if (status == KJIT_FAULT && !written && !late)
+            fail_msg("%ld: %s", n, told);
+    }
+    assert_true(!has || seen > 3);
+    kjit_array_free(a);
+    kjit_module_free(m);
+    close(file);
+    unlink(path);
+}
+
 #else
 
 static void test_failing(void **state)
@@ -238,16 +309,22 @@ static void test_failing(void **state)
 #define test_failing_at_the_end test_failing
 #define test_failing_copies test_failing
 #define test_failing_sources test_failing
+#define test_failing_drawings test_failing
+#define test_failing_capsules test_failing
 
 #endif
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_failing),
         cmocka_unit_test(test_failing_sources),
         cmocka_unit_test(test_failing_at_the_end),
         cmocka_unit_test(test_failing_copies),
+        cmocka_unit_test_setup_teardown(test_failing_drawings, make_context, drop_context),
+        cmocka_unit_test_setup_teardown(test_failing_capsules, make_context, drop_context),
     };
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
