@@ -348,6 +348,11 @@ void kj_at_colon(const kj_mistake *x)
     if (kj_wants(x, "->") && kj_is_word(*text) && !in_kernel_header(x)) {
         kj_mistake_hint(x, m, "a result's type stands behind '->': fn name(x: f32) -> f32 { ... }");
         kj_fix(x->p->diag, m, x->at, " ->");
+    } else if (in_kernel_header(x) && strncmp(text, "void", 4) == 0 && !kj_is_word(text[4])) {
+        text += 4;
+        kj_mistake_hint(x, m, "a kernel has no result: leave ': void' out");
+        kj_fix(x->p->diag, m, (kj_span){x->at.begin, (uint32_t)(text - x->p->source->text)}, "%s",
+               "");
     } else if (*text == '{') { /* else: { */
         kj_mistake_hint(x, m, "leave the ':' out");
         kj_fix(x->p->diag, m, x->at, "%s", x->p->source->text[x->at.end] == '{' ? " " : "");

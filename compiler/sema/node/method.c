@@ -296,10 +296,45 @@ bool kj_hint_axis(kj_sema *s, kj_message *m, const kj_expr *e)
     return true;
 }
 
+/* x > 3 & x < 6: is it between two comparisons, which were to be joined? */
+static bool joins_comparisons(const kj_sema *s, kj_span a, kj_span b)
+{
+    const char *text = s->diag->source->text;
+    uint32_t before = a.begin, behind = b.end;
+    while (before > 0 && text[before - 1] == ' ')
+        before--;
+    behind += (uint32_t)strspn(text + behind, " ");
+    char last = before > 0 ? text[before - 1] : 0, one = before > 1 ? text[before - 2] : 0;
+    bool left =
+        last == '=' ? one && strchr("<>=!", one) : (last == '<' || last == '>') && one != last;
+    char first = text[behind], next = first ? text[behind + 1] : 0;
+    bool right = first == '<' || first == '>' ? next != first
+                                              : (first == '=' || first == '!') && next == '=';
+    return left && right;
+}
+
+static void hint_joined(kj_sema *s, kj_message *m, kj_op op, kj_span sign)
+{
+    const char *word = op == KJ_OP_AND ? "and" : op == KJ_OP_OR ? "or" : NULL;
+    if (word)
+        kj_hint(s->diag, m, "'%s' comes before comparisons: write '%s' between them",
+                kj_ops[op].spelling, word);
+    else
+        kj_hint(s->diag, m,
+                "'^' comes before comparisons: those that it joins stand in parentheses");
+    if (word)
+        kj_fix(s->diag, m, sign, "%s", word);
+}
+
 /* x ^ 2 of floats is meant as a power; x & 1 asks for an integer. */
 void kj_hint_power(kj_sema *s, kj_message *m, kj_op op, const kj_operand *v, const bool *real)
 {
     kj_span a = v[0].span, b = v[1].span;
+    kj_span joint = kj_between(s, a, b, kj_ops[op].spelling);
+    if (joint.end > joint.begin && joins_comparisons(s, a, b)) {
+        hint_joined(s, m, op, joint);
+        return;
+    }
     if (op != KJ_OP_XOR) {
         kj_span update = kj_between(s, a, b, kj_ops[op].spelling);
         if (real[0] && update.end > update.begin && s->diag->source->text[update.end] == '=')
