@@ -16,8 +16,7 @@ struct kj_scope {
 kj_scope *kj_scope_new(kj_arena *arena, kj_scope *up)
 {
     kj_scope *scope = KJ_NEW(arena, kj_scope);
-    scope->up = up;
-    scope->arena = arena;
+    *scope = (kj_scope){.up = up, .arena = arena};
     return scope;
 }
 
