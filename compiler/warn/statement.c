@@ -1,7 +1,6 @@
 /* Statements and expressions that say by themselves that something else was meant. */
 #include "warn/body.h"
 
-#include <ctype.h>
 #include <string.h>
 
 /* ---- What is never reached ---- */
@@ -180,7 +179,7 @@ static void warn_of_nan(kj_body *b, const kj_expr *e)
 static bool is_decimal_before(const char *text, uint32_t end, uint32_t *begin)
 {
     uint32_t at = end;
-    while (at > 0 && isdigit((unsigned char)text[at - 1]))
+    while (at > 0 && kj_is_digit(text[at - 1]))
         at--;
     *begin = at;
     return at < end && (at == 0 || (!kj_is_word(text[at - 1]) && text[at - 1] != '.'));

@@ -32,8 +32,8 @@ static bool assertion_failed(kj_run *r, kj_span at, const kj_expr *message, kj_r
 {
     kj_text why = {0}, shown = {0};
     kj_rvalue v = kj_run_none();
-    if (message &&
-        (!kj_run_eval(r, message, &v) || !kj_run_put_value(r, message->span, &why, v, KJ_PUT_PLAIN))) {
+    if (message && (!kj_run_eval(r, message, &v) ||
+                    !kj_run_put_value(r, message->span, &why, v, KJ_PUT_PLAIN))) {
         kj_text_free(&why);
         return false;
     }
