@@ -6,15 +6,14 @@
 #include "warn/launch.h"
 
 typedef struct effect_walk {
-    kj_arena *arena;
     const kj_file *file;
-    const kj_item *kernel; /* NULL: in a function that it calls */
+    const kj_item *of;
+    const kj_item *kernel; /* of; NULL: in a function that it calls */
     kj_effects *out;
     const char *of_thread[16]; /* lets that are made of threadIdx alone */
     int nof_thread;
-    bool *queued; /* functions of the file, by their number there */
-    const kj_item **queue;
-    int nqueue;
+    kj_reached *reached; /* the functions that it calls */
+    int nreached;
 } effect_walk;
 
 static bool is_one_of(const char *name, const char *const *words, size_t n)
@@ -43,9 +42,9 @@ static void see_name(effect_walk *w, const char *name)
         return;
     w->out->uncertain |= item->kind == KJ_I_USE || item->kind == KJ_I_KERNEL;
     int number = item->number - w->file->items->number;
-    if (item->kind == KJ_I_FN && !w->queued[number]) {
-        w->queued[number] = true;
-        w->queue[w->nqueue++] = item;
+    if (item->kind == KJ_I_FN && w->reached->from[number] != w->of) {
+        w->reached->from[number] = w->of;
+        w->reached->fns[w->nreached++] = item;
     }
 }
 
@@ -167,22 +166,28 @@ static void see_list(effect_walk *w, const kj_stmt *list)
     }
 }
 
-void kj_warn_effects(kj_arena *arena, const kj_file *file, const kj_item *kernel, kj_effects *out)
+kj_reached kj_reached_of(kj_arena *arena, const kj_file *file)
 {
-    int nparams = 0, nitems = 0;
+    size_t n = 0;
+    for (const kj_item *item = file->items; item; item = item->next)
+        n++;
+    return (kj_reached){.from = KJ_NEW_ARRAY(arena, const kj_item *, n + 1),
+                        .fns = KJ_NEW_ARRAY(arena, const kj_item *, n + 1)};
+}
+
+void kj_warn_effects(kj_arena *arena, const kj_file *file, kj_reached *reached,
+                     const kj_item *kernel, kj_effects *out)
+{
+    int nparams = 0;
     for (const kj_param_decl *p = kernel->params; p; p = p->next)
         nparams++;
-    for (const kj_item *item = file->items; item; item = item->next)
-        nitems++;
     *out = (kj_effects){.arrays = KJ_NEW_ARRAY(arena, kj_written, (size_t)nparams + 1)};
-    effect_walk w = {.arena = arena, .file = file, .kernel = kernel, .out = out};
-    w.queued = KJ_NEW_ARRAY(arena, bool, (size_t)nitems + 1);
-    w.queue = KJ_NEW_ARRAY(arena, const kj_item *, (size_t)nitems + 1);
+    effect_walk w = {.file = file, .of = kernel, .kernel = kernel, .out = out, .reached = reached};
     for (const kj_attr *attr = kernel->attrs; attr; attr = attr->next)
         for (const kj_expr *e = attr->args; e; e = e->next)
             see(&w, e);
     see_list(&w, kernel->body);
     w.kernel = NULL;
-    for (int i = 0; i < w.nqueue; i++)
-        see_list(&w, w.queue[i]->body);
+    for (int i = 0; i < w.nreached; i++)
+        see_list(&w, reached->fns[i]->body);
 }

@@ -64,7 +64,15 @@ typedef struct kj_effects {
         *by_thread; /* the first element that is assigned by the place in the block; or NULL */
 } kj_effects;
 
-void kj_warn_effects(kj_arena *arena, const kj_file *file, const kj_item *kernel, kj_effects *out);
+/* The functions that a kernel calls, of a file's: room that its kernels use one after the other. */
+typedef struct kj_reached {
+    const kj_item **from; /* by item, in the file's order: the last kernel that reached it */
+    const kj_item **fns;  /* in the order that they were reached in */
+} kj_reached;
+
+kj_reached kj_reached_of(kj_arena *arena, const kj_file *file);
+void kj_warn_effects(kj_arena *arena, const kj_file *file, kj_reached *reached,
+                     const kj_item *kernel, kj_effects *out);
 
 /* ---- extent.c ---- */
 

@@ -18,6 +18,7 @@ typedef struct launches {
     const kj_file *file;
     kj_run_names names;
     seen_kernel **seen; /* by item, in the file's order; NULL: not yet */
+    kj_reached *reached;
 } launches;
 
 /* A launch, and its threads. */
@@ -274,7 +275,7 @@ static const seen_kernel *kernel_of(launches *l, const kj_item *kernel)
     if (!k) {
         k = *at = KJ_NEW(l->arena, seen_kernel);
         k->certain = kj_warn_owned(l->arena, l->file, kernel, &k->owned);
-        kj_warn_effects(l->arena, l->file, kernel, &k->effects);
+        kj_warn_effects(l->arena, l->file, l->reached, kernel, &k->effects);
     }
     return k;
 }
@@ -324,12 +325,13 @@ void kj_warn_of_launches(kj_arena *arena, kj_diag *diag, const kj_file *file)
     for (const kj_item *item = file->items; item; item = item->next)
         n++;
     seen_kernel **seen = KJ_NEW_ARRAY(arena, seen_kernel *, n + 1);
+    kj_reached reached = kj_reached_of(arena, file);
     kj_run_names declared = {.arena = arena};
     kj_warn_file_names(&declared, file);
     for (const kj_item *item = file->items; item; item = item->next) {
         if (item->kind != KJ_I_RUN && item->kind != KJ_I_RUN_FN)
             continue;
-        launches l = {arena, diag, file, {.arena = arena, .file = &declared}, seen};
+        launches l = {arena, diag, file, {.arena = arena, .file = &declared}, seen, &reached};
         kj_warn_run_names(&l.names, item);
         see_list(&l, item->body);
     }
