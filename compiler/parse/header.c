@@ -233,6 +233,25 @@ static void hint_run(const kj_mistake *x, kj_message *m)
     kj_layout_skip_block(x->p);
 }
 
+/* run f(a) -> f32 { and run f(a): f32 {, at what stands before the type: is a type all, before the block? */
+static bool leave_result(const kj_mistake *x, kj_message *m)
+{
+    const char *text = x->p->source->text, *type = text + x->at.end;
+    type += strspn(type, " ");
+    size_t word = 0;
+    while (kj_is_word(type[word]))
+        word++;
+    size_t end = word + strspn(type + word, "[], ");
+    if (word == 0 || type[end] != '{')
+        return false;
+    while (type[end - 1] == ' ')
+        end--;
+    kj_mistake_hint(x, m, "what a function of run blocks returns has no declared type");
+    uint32_t begin = x->at.begin, spaces = x->at.begin > 0 && text[begin - 1] == ' ';
+    kj_fix(x->p->diag, m, (kj_span){begin - spaces, (uint32_t)(type + end - text)}, "%s", "");
+    return true;
+}
+
 void kj_at_tokens(const kj_mistake *x)
 {
     enum { MOST = 4 };
@@ -304,7 +323,7 @@ void kj_at_tokens(const kj_mistake *x)
         if (kj_is_shown(x->p->diag, m))
             kj_habit_block(x->p, m, (kj_span){x->at.begin, x->at.begin});
     } else if (kj_wants(x, "{") && kj_met(x, "->"))
-        kj_mistake_hint(x, m, "what a function of run blocks returns has no declared type");
+        leave_result(x, m);
     else if (kj_wants(x, ":") && x->n == 1 && !kj_habit_parameter(x->p, m, x->at))
         kj_mistake_hint(
             x, m, in_braces ? "a field has a type: x: f32" : "a parameter has a type: x: f32");
@@ -353,6 +372,8 @@ void kj_at_colon(const kj_mistake *x)
         kj_mistake_hint(x, m, "a kernel has no result: leave ': void' out");
         kj_fix(x->p->diag, m, (kj_span){x->at.begin, (uint32_t)(text - x->p->source->text)}, "%s",
                "");
+    } else if (x->p->first == KJ_TK_RUN && leave_result(x, m)) {
+        return;
     } else if (*text == '{') { /* else: { */
         kj_mistake_hint(x, m, "leave the ':' out");
         kj_fix(x->p->diag, m, x->at, "%s", x->p->source->text[x->at.end] == '{' ? " " : "");

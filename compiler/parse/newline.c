@@ -88,61 +88,6 @@ void kj_layout_close(kj_parser *p)
         p->nopen--;
 }
 
-bool kj_layout_open_format(kj_parser *p, kj_span span)
-{
-    if (p->nformats == (int)(sizeof p->formats / sizeof *p->formats)) {
-        kj_error(p->diag, span, KJ_RULE_TOO_DEEP, "this f-string is within too many others");
-        p->stray = true;
-        return false;
-    }
-    p->formats[p->nformats++] = (kj_format){span, p->nopen};
-    return true;
-}
-
-bool kj_layout_in_format(const kj_parser *p)
-{
-    return p->nformats > 0 && p->nopen == p->formats[p->nformats - 1].nopen;
-}
-
-bool kj_layout_leaves_value(const kj_parser *p, char kind)
-{
-    if (!p->nformats)
-        return false;
-    for (int i = p->nopen; i > p->formats[p->nformats - 1].nopen; i--)
-        if (p->open[i - 1].kind == (kind == ')' ? '(' : '['))
-            return false;
-    return true;
-}
-
-void kj_layout_value_error(kj_parser *p, kj_span span)
-{
-    const kj_format *f = &p->formats[p->nformats - 1];
-    const kj_bracket *b = p->nopen > f->nopen ? innermost(p) : NULL;
-    char closer = !b ? '}' : b->kind == '(' ? ')' : ']';
-    kj_message *m = kj_error(p->diag, span, KJ_RULE_SYNTAX, "missing '%c' before '%c'", closer,
-                             p->source->text[span.begin]);
-    if (b)
-        kj_note(p->diag, m, b->span, "to close the '%c' opened here", b->kind);
-    else
-        kj_note(p->diag, m, f->span, "to close a '{' of this f-string");
-    kj_fix(p->diag, m, (kj_span){span.begin, span.begin}, "%c", closer);
-}
-
-void kj_layout_close_value(kj_parser *p, kj_span span)
-{
-    int nopen = p->formats[p->nformats - 1].nopen;
-    if (p->nopen <= nopen)
-        return;
-    const kj_bracket *b = innermost(p);
-    if (!p->stray) {
-        kj_message *m = kj_error(p->diag, span, KJ_RULE_SYNTAX, "missing '%c' before '}'",
-                                 b->kind == '(' ? ')' : ']');
-        kj_note(p->diag, m, b->span, "to close the '%c' opened here", b->kind);
-    }
-    p->stray = true;
-    p->nopen = nopen; /* no { is open in it */
-}
-
 static void push(kj_parser *p, char kind, kj_span span)
 {
     if (p->nopen == KJ_MAX_DEPTH) {
@@ -236,6 +181,40 @@ static int close_unwritten(kj_parser *p, kj_span span)
     }
     p->stray = true;
     return KJ_TK_NEWLINE;
+}
+
+/* Is the { of the innermost block on the line of `at`? */
+static bool block_is_on_line(const kj_parser *p, uint32_t at)
+{
+    int i = p->nopen;
+    while (i > 0 && p->open[i - 1].kind != '{')
+        i--;
+    return i > 0 && !memchr(p->source->text + p->open[i - 1].span.begin, '\n',
+                            at - p->open[i - 1].span.begin);
+}
+
+/* out[i} = x[i}: nothing goes on behind a } that closes a block, and one of several lines ends on a line of its own. */
+static bool is_other_closer(const kj_parser *p, kj_span span)
+{
+    if (in_braces(p) || p->nformats)
+        return false;
+    const char *text = p->source->text + span.end;
+    text += strspn(text, " \t");
+    bool ends = !*text || strchr("\r\n#", *text), held = p->span.begin > innermost(p)->span.begin;
+    return ends ? held && !block_is_on_line(p, span.begin) &&
+                      !memchr(p->source->text + p->span.end, '\n', span.begin - p->span.end)
+                : strchr("=+-*/%&|^<>!.,)]({", *text) != NULL;
+}
+
+static int close_by_brace(kj_parser *p, kj_span span)
+{
+    const kj_bracket *b = &p->open[--p->nopen];
+    char closer = b->kind == '(' ? ')' : ']';
+    kj_message *m =
+        kj_error(p->diag, span, KJ_RULE_SYNTAX, "expected '%c' in the place of '}'", closer);
+    kj_note(p->diag, m, b->span, "to close the '%c' opened here", b->kind);
+    kj_fix(p->diag, m, span, "%c", closer);
+    return closer == ')' ? KJ_TK_RPAREN : KJ_TK_RBRACKET;
 }
 
 void kj_layout_lacks_brace(kj_parser *p)
@@ -506,6 +485,8 @@ static int account(kj_parser *p, int token, kj_span *span)
     case KJ_TK_RPAREN: pop(p, '('); return token;
     case KJ_TK_RBRACKET: pop(p, '['); return token;
     case KJ_TK_RBRACE:
+        if (is_other_closer(p, *span))
+            return close_by_brace(p, *span);
         if (in_unwritten(p))
             return close_unwritten(p, *span);
         pop_brace(p);

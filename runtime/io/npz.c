@@ -64,6 +64,12 @@ typedef struct archive {
 
 /* ---- The library ---- */
 
+/* Of dlopen's reason, which glibc gives as a text alone. */
+static bool lacks_memory(const char *why)
+{
+    return why && (strstr(why, "annot allocate memory") || strstr(why, "ut of memory"));
+}
+
 static kjit_status open_library(archive *a)
 {
     static const char *const names[] = {"libzip.so.5", "libzip.so.4"};
@@ -71,9 +77,12 @@ static kjit_status open_library(archive *a)
     for (size_t i = 0; !a->z.loaded && i < sizeof names / sizeof *names; i++)
         a->z.loaded = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
     if (!a->z.loaded)
-        return kj_fail(a->ctx, KJIT_IO,
-                       "'%s': .npz files are read and written by libzip, which is not installed",
-                       a->path);
+        return lacks_memory(dlerror())
+                   ? kj_no_memory(a->ctx)
+                   : kj_fail(
+                         a->ctx, KJIT_IO,
+                         "'%s': .npz files are read and written by libzip, which is not installed",
+                         a->path);
 /* C has no conversion from what dlsym returns to a function. */
 #define FIND(result, name, parameters) \
     *(void **)&a->z.name = dlsym(a->z.loaded, "zip_" #name); \

@@ -186,8 +186,6 @@ static const char *native_name(kj_sema *s, const char *name)
         {"arcsin", "asin"},
         {"arccos", "acos"},
         {"power", "pow"},
-        {"minimum", "min"},
-        {"maximum", "max"},
         {"threadIdx", "threadIdx.x"},
         {"blockIdx", "blockIdx.x"},
         {"blockDim", "blockDim.x"},
