@@ -14,7 +14,8 @@ typedef struct drv_call {
 } drv_call;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t signs[SIGNS] = {PTHREAD_COND_INITIALIZER, PTHREAD_COND_INITIALIZER,
+                                      PTHREAD_COND_INITIALIZER, PTHREAD_COND_INITIALIZER};
 static _Thread_local const drv_call *running;
 static uint64_t calls_made;
 static bool initialised, forked;
@@ -31,26 +32,31 @@ void call_unlock(void)
     pthread_mutex_unlock(&lock);
 }
 
-void call_wait(void)
+void call_wait(call_sign sign)
 {
-    pthread_cond_wait(&changed, &lock);
+    pthread_cond_wait(&signs[sign], &lock);
 }
 
-void call_wait_until(double time)
+void call_wait_until(call_sign sign, double time)
 {
     struct timespec at;
     if (time <= 0) {
-        call_wait();
+        call_wait(sign);
         return;
     }
     at.tv_sec = (time_t)time;
     at.tv_nsec = (long)((time - (double)at.tv_sec) * 1e9);
-    pthread_cond_clockwait(&changed, &lock, CLOCK_MONOTONIC, &at);
+    pthread_cond_clockwait(&signs[sign], &lock, CLOCK_MONOTONIC, &at);
 }
 
-void call_wake(void)
+void call_wake(call_sign sign)
 {
-    pthread_cond_broadcast(&changed);
+    pthread_cond_broadcast(&signs[sign]);
+}
+
+void call_wake_one(call_sign sign)
+{
+    pthread_cond_signal(&signs[sign]);
 }
 
 bool calls_forked(void)

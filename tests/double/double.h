@@ -33,7 +33,7 @@
  *   KJIT_DOUBLE_LOG=file       a line for each call and each piece of queued work (appended):
  *                              "call 12 T1 cuMemFree_v2(0x1000000000100) = 0", T1 being the thread
  *                              that called first; "run 7 W1 begin launch kj_f stream 3", and its
- *                              "... end"
+ *                              "... end": W1 is a thread of the double's, T1 one that waits
  *   KJIT_DOUBLE_REPORT=file    where the report goes (appended) instead of stderr
  *   KJIT_DOUBLE_EXIT=n         the exit status of a process with misuses or leaks; 0: its own
  *
@@ -97,12 +97,22 @@ extern const int call_row_count;
 const char *call_name(void);
 uint64_t call_number(void);
 
-/* Gives up the lock until something happened in a queue. */
-void call_wait(void);
-void call_wait_until(double time); /* at most; 0: no limit */
+/* What is waited for, each by its own threads, so that none is woken for nothing. */
+typedef enum call_sign {
+    WORK_ENDED, /* by whoever needs it */
+    WORK_CAME,  /* by the worker that watches for it */
+    WORK_LEFT,  /* by the other workers: there is more than the one that watches can run */
+    HOST_CAME,  /* functions of the host */
+    SIGNS
+} call_sign;
+
+/* Gives up the lock until the sign is given. */
+void call_wait(call_sign sign);
+void call_wait_until(call_sign sign, double time); /* at most; 0: no limit */
 void call_lock(void);
 void call_unlock(void);
-void call_wake(void);    /* all who are in call_wait */
+void call_wake(call_sign sign); /* all who wait for that sign */
+void call_wake_one(call_sign sign);
 bool calls_forked(void); /* this is a child of the process that called cuInit */
 
 /* Each row's work, done under the lock. */
@@ -259,10 +269,11 @@ struct drv_op {
     int nafter;
     int refs;
     bool running, done;
-    bool hurried; /* somebody waits for it */
-    bool host;    /* a function of the host */
-    bool replays; /* it may be part of a graph */
-    bool always;  /* runs after an error too, which `status` is then */
+    bool hurried;  /* somebody waits for it */
+    uint64_t walk; /* the last that came by, of those through what is needed (worker.c) */
+    bool host;     /* a function of the host */
+    bool replays;  /* it may be part of a graph */
+    bool always;   /* runs after an error too, which `status` is then */
     CUresult status;
     double start, ended; /* when it may run, and when it had */
     char what[96];
@@ -303,6 +314,8 @@ void op_drop(drv_op *op); /* may be NULL */
 drv_stream *worker_streams(void); /* those with work */
 void worker_accept(drv_op *op);
 void worker_hurry(drv_op *op);
+/* Runs a piece of the work that those need, on the calling thread; false: none has its turn. */
+bool worker_help(drv_op *const *needed, size_t count);
 uint64_t worker_seed(const drv_op *op);
 bool workers_busy(void); /* something runs */
 void workers_rest(void); /* waits until no work of the device does */

@@ -27,27 +27,79 @@ static size_t round_up(size_t size, size_t to)
     return (size + to - 1) / to * to;
 }
 
-/* So aligned as its address is, up to a page; guard pages on both sides. */
+/* Maps of device memory that was given back: mapping and its page faults take longer than filling one anew. Nobody but
+ * the double knows where they are. */
+static struct spare {
+    void *map;
+    size_t size;
+} spares[64];
+enum { SPARES = sizeof spares / sizeof *spares, MOST_SPARE = 1 << 26 };
+static size_t spare_bytes;
+
+static void *take_out(struct spare *spare)
+{
+    void *map = spare->map;
+    spare->map = NULL;
+    spare_bytes -= spare->size;
+    return map;
+}
+
+static void *take_spare(size_t size)
+{
+    for (int i = 0; i < SPARES; i++) {
+        if (spares[i].map && spares[i].size == size)
+            return take_out(&spares[i]);
+    }
+    return NULL;
+}
+
+/* Those that were kept longest make room. */
+static void keep_spare(void *map, size_t size)
+{
+    static int next;
+    struct spare *spare = &spares[next];
+    while (spare->map || spare_bytes + size > MOST_SPARE) {
+        if (spare->map)
+            munmap(take_out(spare), spare->size);
+        if (spare_bytes + size > MOST_SPARE)
+            spare = &spares[next = (next + 1) % SPARES];
+    }
+    *spare = (struct spare){map, size};
+    spare_bytes += size;
+    next = (next + 1) % SPARES;
+}
+
+/* With a guard page on either side; NULL: there is none to be had. */
+static void *new_map(size_t size, size_t inner, bool filled)
+{
+    char *map = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (map == MAP_FAILED)
+        return NULL;
+    if (mprotect(map + PAGE, inner, PROT_READ | PROT_WRITE)) {
+        munmap(map, size);
+        return NULL;
+    }
+#ifdef MADV_POPULATE_WRITE /* all pages at once take half as long as one by one */
+    if (filled)
+        madvise(map + PAGE, inner, MADV_POPULATE_WRITE);
+#endif
+    return map;
+}
+
+/* So aligned as its address is, up to a page. */
 bool memory_map(drv_memory *memory)
 {
     size_t shift = (size_t)memory->begin % PAGE, inner = round_up(shift + memory->size, PAGE);
+    bool filled = memory->size <= config()->memory;
     memory->map_size = inner + 2 * (size_t)PAGE;
-    char *map =
-        mmap(NULL, memory->map_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (map == MAP_FAILED)
+    memory->map = take_spare(memory->map_size);
+    if (!memory->map)
+        memory->map = new_map(memory->map_size, inner, filled);
+    if (!memory->map)
         return false;
-    if (mprotect(map + PAGE, inner, PROT_READ | PROT_WRITE)) {
-        munmap(map, memory->map_size);
-        return false;
-    }
-    memory->map = map;
-    memory->host = map + PAGE + shift;
-    if (memory->size <= config()->memory) {
-#ifdef MADV_POPULATE_WRITE /* all pages at once take half as long as one by one */
-        madvise(map + PAGE, inner, MADV_POPULATE_WRITE);
-#endif
+    memory->host = (char *)memory->map + PAGE + shift;
+    if (filled)
         memset(memory->host, POISON, memory->size);
-    }
     return true;
 }
 
@@ -96,7 +148,10 @@ void memory_sweep(void)
     while (unswept) {
         drv_memory *memory = unswept;
         unswept = memory->next;
-        munmap(memory->map, memory->map_size);
+        if (memory->shared || memory->map_size > MOST_SPARE)
+            munmap(memory->map, memory->map_size);
+        else
+            keep_spare(memory->map, memory->map_size);
         memory->map = NULL;
         if (memory->shared)
             close(memory->file);

@@ -215,14 +215,33 @@ bool op_done(drv_op *op)
     return op->done;
 }
 
+static bool all_done(drv_op *const *ops, size_t count)
+{
+    bool done = true;
+    for (size_t i = 0; i < count; i++)
+        done &= op_done(ops[i]);
+    return done;
+}
+
+/* The thread that waits does what it waits for, as far as nobody else does: handing each piece to another thread would
+ * take longer than most pieces do. */
+static void wait_for(drv_op *const *ops, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!ops[i]->done)
+            worker_hurry(ops[i]);
+    }
+    while (!all_done(ops, count) && !inject_shut_down()) {
+        if (!worker_help(ops, count))
+            call_wait(WORK_ENDED);
+    }
+}
+
 CUresult op_wait(drv_op *op)
 {
     const drv_context *context = op->stream->object.context;
     op_keep(op);
-    if (!op->done)
-        worker_hurry(op);
-    while (!op_done(op) && !inject_shut_down())
-        call_wait();
+    wait_for(&op, 1);
     op_drop(op);
     return inject_shut_down() ? CUDA_ERROR_DEINITIALIZED : context->error;
 }
@@ -249,10 +268,9 @@ CUresult context_wait(drv_context *context)
             tails[count++] = op_keep(s->last);
         }
     }
-    for (size_t i = 0; i < count; i++) {
-        op_wait(tails[i]);
+    wait_for(tails, count);
+    for (size_t i = 0; i < count; i++)
         op_drop(tails[i]);
-    }
     free(tails);
     clock_seen(&context->departed);
     return context->error;
