@@ -124,7 +124,7 @@ static void finish_copy(drv_op *op, CUresult status)
     (void)status;
     if (copy->failed)
         note("%s: memory that is not there when the copy runs", op->what);
-    free(copy->snapshot);
+    ptx_give(copy->snapshot, copy->box.width * copy->box.height * copy->box.depth);
 }
 
 static CUresult copy(drv_box *box, drv_stream *stream, bool async)
@@ -147,7 +147,7 @@ static CUresult copy(drv_box *box, drv_stream *stream, bool async)
     }
     char *snapshot = NULL;
     if (from_pageable) {
-        snapshot = malloc(box->width * box->height * box->depth);
+        snapshot = ptx_take(box->width * box->height * box->depth);
         if (!snapshot)
             return CUDA_ERROR_OUT_OF_MEMORY;
         move(box, snapshot, box->width, box->width * box->height, host_of(&box->src, 0),

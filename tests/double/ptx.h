@@ -90,4 +90,9 @@ typedef struct ptx_fault {
  * address, 715 illegal instruction, 719 launch failed (trap, divergent barrier), 702 hung. */
 int ptx_run(const ptx_launch *launch, ptx_fault *fault);
 
+/* Memory for a while, aligned to 64 bytes, and back, with the same size (ptx_spare.c); NULL: there is none. It holds what it
+ * held before. */
+void *ptx_take(size_t size);
+void ptx_give(void *memory, size_t size);
+
 #endif

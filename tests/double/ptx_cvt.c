@@ -65,7 +65,7 @@ static uint64_t float_to_int(ptx_type to, ptx_type from, ptx_round round, double
     if (isnan(value))
         return from != PTX_f64 && width < 64 ? 0 : (uint64_t)1 << (width - 1);
     value = integral(round, value);
-    double top = ldexp(1, is_signed(to) ? width - 1 : width);
+    double top = (double)((uint64_t)1 << (width - 1)) * (is_signed(to) ? 1 : 2);
     if (is_signed(to)) {
         if (value >= top)
             return ((uint64_t)1 << (width - 1)) - 1;
@@ -247,6 +247,13 @@ UNARY(f32_u32, f32, u32, a)
 UNARY(f64_s32, f64, s32, a)
 UNARY(f64_u32, f64, u32, a)
 UNARY(s32_f32, s32, f32, INT32_OF_FLOAT(a))
+UNARY(u32_f32, u32, f32, (a) >= 0x1p32f ? UINT32_MAX : (a) > 0 ? (uint32_t)(a) : 0)
+UNARY(s64_f32, s64, f32, INT_OF_DOUBLE(a, INT64_MIN, INT64_MAX, 0x1p63f))
+UNARY(f32_u16, f32, u16, a)
+UNARY(f32_f16, f32, u16, FLOAT_OF_DOUBLE(ptx_from_half(a, false)))
+UNARY(f32_bf16, f32, u16, FLOAT_OF_DOUBLE(ptx_from_half(a, true)))
+UNARY(f16_f32, u16, f32, ptx_to_half(a, false, PTX_rn))
+UNARY(bf16_f32, u16, f32, ptx_to_half(a, true, PTX_rn))
 UNARY(f32_s64, f32, s64, a)
 UNARY(f32_u64, f32, u64, a)
 UNARY(f64_s64, f64, s64, a)
@@ -255,6 +262,13 @@ UNARY(f64_f32, f64, f32, a)
 UNARY(f32_f64, f32, f64, FLOAT_OF_DOUBLE(a))
 UNARY(s32_f64, s32, f64, INT_OF_DOUBLE(a, INT32_MIN, INT32_MAX, 0x1p31))
 UNARY(s64_f64, s64, f64, INT_OF_DOUBLE(a, INT64_MIN, INT64_MAX, 0x1p63))
+#define INTEGRAL(round, of) \
+    UNARY(f32_##round, f32, f32, (a) != (a) ? __builtin_nanf("0x3fffff") : __builtin_##of##f(a)) \
+    UNARY(f64_##round, f64, f64, __builtin_##of(a))
+INTEGRAL(rni, rint)
+INTEGRAL(rzi, trunc)
+INTEGRAL(rmi, floor)
+INTEGRAL(rpi, ceil)
 
 static const struct {
     ptx_type to, from;
@@ -274,7 +288,14 @@ static const struct {
     {PTX_f32, PTX_u64, PTX_rn, f32_u64},       {PTX_f64, PTX_s64, PTX_rn, f64_s64},
     {PTX_f64, PTX_u64, PTX_rn, f64_u64},       {PTX_f64, PTX_f32, PTX_NO_ROUND, f64_f32},
     {PTX_f32, PTX_f64, PTX_rn, f32_f64},       {PTX_s32, PTX_f64, PTX_rzi, s32_f64},
-    {PTX_s64, PTX_f64, PTX_rzi, s64_f64},
+    {PTX_s64, PTX_f64, PTX_rzi, s64_f64},      {PTX_u32, PTX_f32, PTX_rzi, u32_f32},
+    {PTX_s64, PTX_f32, PTX_rzi, s64_f32},      {PTX_f32, PTX_u16, PTX_rn, f32_u16},
+    {PTX_f32, PTX_f16, PTX_NO_ROUND, f32_f16}, {PTX_f32, PTX_bf16, PTX_NO_ROUND, f32_bf16},
+    {PTX_f16, PTX_f32, PTX_rn, f16_f32},       {PTX_bf16, PTX_f32, PTX_rn, bf16_f32},
+    {PTX_f32, PTX_f32, PTX_rni, f32_rni},      {PTX_f64, PTX_f64, PTX_rni, f64_rni},
+    {PTX_f32, PTX_f32, PTX_rzi, f32_rzi},      {PTX_f64, PTX_f64, PTX_rzi, f64_rzi},
+    {PTX_f32, PTX_f32, PTX_rmi, f32_rmi},      {PTX_f64, PTX_f64, PTX_rmi, f64_rmi},
+    {PTX_f32, PTX_f32, PTX_rpi, f32_rpi},      {PTX_f64, PTX_f64, PTX_rpi, f64_rpi},
 };
 
 ptx_fn *ptx_choose_conversion(const ptx_inst *inst)

@@ -109,11 +109,11 @@ static void fill_constants(ptx_frame *frame)
 static ptx_frame *new_frame(ptx_warp *warp, const ptx_function *f, ptx_frame *caller, int site)
 {
     ptx_frame *frame = calloc(1, sizeof *frame);
-    char *columns = aligned_alloc(64, ((size_t)f->frame + 127) / 64 * 64);
-    char *params = calloc(PTX_LANES, ptx_stride(f->call_params + 1));
+    char *columns = ptx_take(ptx_columns_size(f)), *params = ptx_take(ptx_params_size(f));
     if (!frame || !columns || !params)
         abort();
     memset(columns, 0xcd, f->frame);
+    memset(params, 0, ptx_params_size(f));
     *frame =
         (ptx_frame){.next = warp->frames,
                     .caller = caller,
@@ -129,13 +129,13 @@ static ptx_frame *new_frame(ptx_warp *warp, const ptx_function *f, ptx_frame *ca
     size_t local = frame->local + f->local;
     if (local > warp->local_size) { /* a lane's memory grows; what it held stays */
         size_t stride = ptx_stride(local), before = ptx_stride(warp->local_size);
-        char *grown = malloc(stride * PTX_LANES);
+        char *grown = ptx_take(stride * PTX_LANES);
         if (!grown)
             abort();
         memset(grown, 0xcd, stride * PTX_LANES);
         for (size_t l = 0; l < PTX_LANES && warp->local_size; l++)
             memcpy(grown + l * stride, warp->local + l * before, warp->local_size);
-        free(warp->local);
+        ptx_give(warp->local, before * PTX_LANES);
         warp->local = grown;
         warp->local_size = local;
     }

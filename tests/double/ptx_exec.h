@@ -29,6 +29,16 @@ static inline size_t ptx_stride(size_t size)
     return (size + 15) & ~(size_t)15;
 }
 
+static inline size_t ptx_columns_size(const ptx_function *function)
+{
+    return ((size_t)function->frame + 127) / 64 * 64;
+}
+
+static inline size_t ptx_params_size(const ptx_function *function)
+{
+    return PTX_LANES * ptx_stride(function->call_params + 1);
+}
+
 typedef enum ptx_state {
     PTX_RUNS,
     PTX_WAITS_WARP,  /* for other lanes of its warp */

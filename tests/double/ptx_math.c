@@ -5,53 +5,38 @@
 
 /* ---- Halves ---- */
 
-double ptx_from_half(uint16_t bits, bool bf16)
-{
-    if (bf16) {
-        uint32_t wide = (uint32_t)bits << 16;
-        float value;
-        memcpy(&value, &wide, 4);
-        return value;
-    }
-    int exponent = bits >> 10 & 31, fraction = bits & 1023;
-    double value = exponent == 31  ? (fraction ? NAN : INFINITY)
-                   : exponent == 0 ? ldexp(fraction, -24)
-                                   : ldexp(fraction + 1024, exponent - 25);
-    return bits & 0x8000 ? -value : value;
-}
-
-/* Whether a magnitude's whole part goes up by one. */
-static bool rounds_up(ptx_round round, double rest, bool odd, bool negative)
+/* Whether a magnitude goes up by one, of which that is cut off, in halves of its last place. */
+static bool rounds_up(ptx_round round, uint64_t rest, uint64_t half, bool odd, bool negative)
 {
     switch (round) {
     case PTX_rz: return false;
     case PTX_rm: return negative && rest > 0;
     case PTX_rp: return !negative && rest > 0;
-    default: return rest > 0.5 || (rest == 0.5 && odd);
+    default: return rest > half || (rest == half && odd);
     }
 }
 
 uint16_t ptx_to_half(double value, bool bf16, ptx_round round)
 {
-    int mantissa = bf16 ? 7 : 10, least = bf16 ? -126 : -14;
-    uint32_t infinite = bf16 ? 0x7f80 : 0x7c00;
-    bool negative = signbit(value) != 0;
+    const int mantissa = bf16 ? 7 : 10, least = bf16 ? -126 : -14, most = 128;
+    const uint32_t infinite = bf16 ? 0x7f80 : 0x7c00;
+    uint64_t bits;
+    memcpy(&bits, &value, 8);
+    bool negative = bits >> 63 != 0;
     uint16_t sign = negative ? 0x8000 : 0;
-    if (isnan(value))
-        return 0x7fff;
-    if (isinf(value) || value == 0)
-        return (uint16_t)(sign | (value == 0 ? 0 : infinite));
-    int exponent = ilogb(value);
-    if (exponent < least)
-        exponent = least;
-    if (exponent > 200)
-        exponent = 200;
-    double scaled = ldexp(fabs(value), mantissa - exponent), whole = floor(scaled);
-    whole += rounds_up(round, scaled - whole, fmod(whole, 2) == 1, negative);
-    double bits = (double)((uint32_t)(exponent - least) << mantissa) + whole;
-    if (bits < infinite)
-        return (uint16_t)(sign | (uint16_t)bits);
-    bool to_infinity = rounds_up(round, 0.75, false, negative);
+    int biased = (int)(bits >> 52 & 2047), exponent = (biased ? biased : 1) - 1023;
+    uint64_t size = (bits & (((uint64_t)1 << 52) - 1)) | (uint64_t)(biased != 0) << 52;
+    if (biased == 2047)
+        return size << 12 ? 0x7fff : (uint16_t)(sign | infinite);
+    int shift = 52 - mantissa + (exponent < least ? least - exponent : 0);
+    shift = shift < 60 ? shift : 60; /* there is less than half a place, whatever it is */
+    exponent = exponent < least ? least : exponent > most ? most : exponent;
+    uint64_t whole = size >> shift, rest = size & (((uint64_t)1 << shift) - 1);
+    whole += rounds_up(round, rest, (uint64_t)1 << (shift - 1), whole & 1, negative);
+    uint64_t half = ((uint64_t)(exponent - least) << mantissa) + whole;
+    if (half < infinite)
+        return (uint16_t)(sign | (uint16_t)half);
+    bool to_infinity = rounds_up(round, 3, 2, false, negative);
     return (uint16_t)(sign | (to_infinity ? infinite : infinite - 1));
 }
 

@@ -22,8 +22,16 @@ static inline float ptx_flush(float a)
     return a;
 }
 
-/* Of f16 and bf16 (which is f32's upper half); exact. */
-double ptx_from_half(uint16_t bits, bool bf16);
+/* Of f16 and bf16 (which is f32's upper half); exact. A magnitude of f16 is read with f32's exponent, which is 2^112 less. */
+static inline double ptx_from_half(uint16_t bits, bool bf16)
+{
+    uint32_t size = (bits & 0x7fffu) << (bf16 ? 16 : 13), sign = (bits & 0x8000u) << 16;
+    bool finite = bf16 || size < 0x0f800000u;
+    float value;
+    size |= sign | (finite ? 0 : 0x7f800000u);
+    memcpy(&value, &size, 4);
+    return bf16 || !finite ? (double)value : (double)value * 0x1p112;
+}
 /* Rounded once, from the exact double. Overflow as IEEE has it; NaNs become 0x7fff. */
 uint16_t ptx_to_half(double value, bool bf16, ptx_round round);
 /* value * a + b of halves, rounded once. */

@@ -2,21 +2,77 @@
  * that sees no stores. Each byte of global memory that a launch touches so, or writes, is marked,
  * and memory with both marks is a fault, which names both instructions. Only modules that have such
  * loads pay for it. */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ptx_lanes.h"
 
-enum { READ_ONLY = 1, WRITTEN = 2, WORD = 4 };
+enum { READ_ONLY = 1, WRITTEN = 2, WORD = 4, MOST_KEPT = 1 << 25 };
 
 struct ptx_marks {
     struct ptx_marks *next;
     uintptr_t host; /* of the allocation */
     uint64_t begin; /* its address */
-    size_t size;
-    uint32_t *last; /* of each word: the instruction that marked it last */
+    size_t size, room;
+    size_t low, high; /* what is marked is between */
+    uint32_t *last;   /* of each word: the instruction that marked it last */
     uint8_t bytes[];
 };
+
+/* Those of launches that have ended, without a mark. */
+static ptx_marks *clean;
+static size_t kept; /* bytes */
+static pthread_mutex_t clean_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static ptx_marks *new_marks(size_t size)
+{
+    pthread_mutex_lock(&clean_lock);
+    ptx_marks **at = &clean, *marks;
+    while (*at && ((*at)->room < size || (*at)->room / 4 > size))
+        at = &(*at)->next;
+    marks = *at;
+    if (marks) {
+        *at = marks->next;
+        kept -= marks->room;
+    }
+    pthread_mutex_unlock(&clean_lock);
+    if (marks)
+        return marks;
+    marks = calloc(1, sizeof *marks + size);
+    if (!marks)
+        abort();
+    marks->room = size;
+    marks->last =
+        malloc((size / WORD + 1) * sizeof *marks->last); /* looked at where there is a mark */
+    if (!marks->last)
+        abort();
+    return marks;
+}
+
+static void give_back(ptx_marks *marks)
+{
+    if (marks->low < marks->high)
+        memset(marks->bytes + marks->low, 0, marks->high - marks->low);
+    pthread_mutex_lock(&clean_lock);
+    bool keeps = kept + marks->room <= MOST_KEPT;
+    if (keeps) {
+        marks->next = clean;
+        clean = marks;
+        kept += marks->room;
+    }
+    pthread_mutex_unlock(&clean_lock);
+    if (keeps)
+        return;
+    free(marks->last);
+    free(marks);
+}
+
+static inline void touch(ptx_marks *marks, size_t at, size_t count)
+{
+    marks->low = at < marks->low ? at : marks->low;
+    marks->high = at + count > marks->high ? at + count : marks->high;
+}
 
 /* Those of the allocation that the host's address is in; the last ones used are found first. */
 static ptx_marks *marks_of(ptx_exec *exec, uintptr_t host)
@@ -38,14 +94,11 @@ void ptx_add_marks(ptx_exec *exec, const ptx_span *span)
     size_t size = (size_t)span->size;
     if (!exec->module->reads_only || marks_of(exec, span->host))
         return;
-    ptx_marks *marks = calloc(1, sizeof *marks + size);
-    uint32_t *last = malloc((size / WORD + 1) * sizeof *last); /* looked at where there is a mark */
-    if (!marks || !last)
-        abort();
+    ptx_marks *marks = new_marks(size);
     marks->host = span->host;
     marks->begin = span->begin;
-    marks->size = size;
-    marks->last = last;
+    marks->size = marks->low = size;
+    marks->high = 0;
     marks->next = exec->marks;
     exec->marks = marks;
 }
@@ -59,6 +112,7 @@ static int mark(ptx_marks *marks, size_t at, size_t count, uint8_t mine, uint32_
     for (size_t k = 0; (all & other) && k < count; k++)
         if (bytes[k] & other)
             return (int)k;
+    touch(marks, at, count);
     for (size_t k = 0; k < count; k++)
         bytes[k] |= mine;
     for (size_t word = at / WORD; word <= (at + count - 1) / WORD; word++)
@@ -75,6 +129,7 @@ static inline bool mark_value(ptx_marks *marks, size_t at, size_t count, uint8_t
     memcpy(&value, marks->bytes + at, count);
     if (value & each * (READ_ONLY + WRITTEN - mine))
         return false;
+    touch(marks, at, count);
     value |= each * mine;
     memcpy(marks->bytes + at, &value, count);
     marks->last[at / WORD] = inst;
@@ -151,7 +206,6 @@ void ptx_free_marks(ptx_exec *exec)
     while (exec->marks) {
         ptx_marks *marks = exec->marks;
         exec->marks = marks->next;
-        free(marks->last);
-        free(marks);
+        give_back(marks);
     }
 }

@@ -92,7 +92,7 @@ static void make_block(ptx_exec *exec, ptx_block *block)
 {
     block->nwarps = exec->nwarps;
     block->warps = must(calloc((size_t)exec->nwarps, sizeof *block->warps));
-    block->shared = must(malloc(exec->shared_size + 1));
+    block->shared = must(ptx_take(exec->shared_size + 1));
     for (int i = 0; i < exec->nwarps; i++) {
         block->warps[i].exec = exec;
         block->warps[i].block = block;
@@ -100,22 +100,22 @@ static void make_block(ptx_exec *exec, ptx_block *block)
     }
 }
 
-static void free_block(ptx_block *block)
+static void free_block(const ptx_exec *exec, ptx_block *block)
 {
     for (int i = 0; i < block->nwarps; i++) {
         ptx_warp *warp = &block->warps[i];
         while (warp->frames) {
             ptx_frame *frame = warp->frames;
             warp->frames = frame->next;
-            free(frame->columns);
-            free(frame->params);
+            ptx_give(frame->columns, ptx_columns_size(frame->function));
+            ptx_give(frame->params, ptx_params_size(frame->function));
             free(frame);
         }
-        free(warp->local);
+        ptx_give(warp->local, ptx_stride(warp->local_size) * PTX_LANES);
         free(warp->copies);
     }
     free(block->warps);
-    free(block->shared);
+    ptx_give(block->shared, exec->shared_size + 1);
 }
 
 static bool can_run(const ptx_warp *warp)
@@ -202,7 +202,7 @@ static void run_grid(ptx_exec *exec)
         }
     }
     for (int i = 0; i < resident; i++)
-        free_block(&blocks[i]);
+        free_block(exec, &blocks[i]);
     free(blocks);
 }
 
