@@ -4,10 +4,8 @@ text. What is uncovered behind an error of the text is not counted: it hid that 
 
 Of .habits files (habits.py) those programs are taken that are one line in a kernel or run block and have a fix. The line is put
 on that of its braces, and must be mended there too: a fix takes no more than its statement."""
-import json
 import pathlib
 import re
-import subprocess
 import sys
 import tempfile
 
@@ -24,11 +22,8 @@ OTHERS = {
 }
 
 
-def errors(command, folder, text):
-    path = pathlib.Path(folder) / "p.knl"
-    path.write_bytes(text.encode("utf-8", "surrogateescape"))
-    run = subprocess.run([*command, "check", "--warn=off", "--diagnostics=json", path], capture_output=True)
-    return [json.loads(line) for line in run.stderr.decode("utf-8", "replace").splitlines()]
+def errors(command, folder, programs):
+    return habits.checked(command, folder, [program.encode("utf-8", "surrogateescape") for program in programs])
 
 
 def of_text(found):
@@ -47,14 +42,14 @@ def worse(e, before, after):
     return len(after) > len(before) or len(of_text(after)) > len(of_text(before))
 
 
-def look(command, folder, name, text):
-    """What is wrong with the fixes of a program, and how many it has."""
-    before, wrong, n = errors(command, folder, text), [], 0
+def look(name, text):
+    """What is wrong with the fixes of a program, and how many it has; a walk, see habits.together."""
+    before, wrong, n = (yield text), [], 0
     for e in before:
         if "fix" not in e:
             continue
         n += 1
-        after = errors(command, folder, habits.mended(text, e["fix"]))
+        after = yield habits.mended(text, e["fix"])
         new = sorted({told(a) for a in after} - {told(b) for b in before})
         if told(e) in {told(a) for a in after}:
             wrong.append(f"{told(e)}: its fix does not take it away")
@@ -63,12 +58,12 @@ def look(command, folder, name, text):
     return wrong, n
 
 
-def look_at_line(command, folder, text):
+def look_at_line(text):
     """The same of a program that is mended by its fix, and that of what is left."""
-    left, n = errors(command, folder, text), 0
+    left, n = (yield text), 0
     while left and "fix" in left[0] and n < habits.ROUNDS:
         text, n = habits.mended(text, left[0]["fix"]), n + 1
-        left = errors(command, folder, text)
+        left = yield text
     return [f"{text!r}: {told(e)}" for e in left], n
 
 
@@ -89,13 +84,13 @@ def main():
     command, *files = sys.argv[1:]
     fixes = bad = 0
     with tempfile.TemporaryDirectory() as folder:
-        for file in map(pathlib.Path, files):
-            for title, text in programs(file):
-                wrong, n = (look_at_line(command.split(), folder, text) if title
-                            else look(command.split(), folder, file.name, text))
-                fixes, bad = fixes + n, bad + len(wrong)
-                for line in wrong:
-                    print(f"{file.name}: {title} {line}")
+        found = [(file.name, title, text) for file in map(pathlib.Path, files) for title, text in programs(file)]
+        walks = [look_at_line(text) if title else look(name, text) for name, title, text in found]
+        results = habits.together(lambda texts: errors(command.split(), folder, texts), walks)
+    for (name, title, _), (wrong, n) in zip(found, results):
+        fixes, bad = fixes + n, bad + len(wrong)
+        for line in wrong:
+            print(f"{name}: {title} {line}")
     print(f"{fixes} fixes, {bad} wrong")
     return bad > 0 or not fixes
 

@@ -59,6 +59,42 @@ def told_by_run(text):
     return found
 
 
+def checked(command, folder, programs):
+    """The errors of each of the programs, which are bytes: one process checks all, as that takes longer to start than a
+    program to be checked."""
+    names = [f"p{i}.knl" for i in range(len(programs))]
+    for name, program in zip(names, programs):
+        pathlib.Path(folder, name).write_bytes(program)
+    check = subprocess.run([*command, "check", "--warn=off", "--diagnostics=json", *names], cwd=folder, capture_output=True)
+    if check.returncode not in (0, 3):
+        sys.exit(f"kjit check: {check.returncode}\n{check.stderr.decode(errors='replace')}")
+    found = {name: [] for name in names}
+    for line in check.stderr.decode("utf-8", "replace").splitlines():
+        error = json.loads(line)
+        found[error["file"]].append(error)
+    return [found[name] for name in names]
+
+
+def together(errors, walks):
+    """What each of the walks gives: generators, which yield programs and are sent their errors. Those that are asked for at
+    the same time are told by one call of errors."""
+    given, asked = [None] * len(walks), {}
+
+    def on(number, step):
+        try:
+            asked[number] = step()
+        except StopIteration as end:
+            given[number] = end.value
+
+    for number, walk in enumerate(walks):
+        on(number, lambda: next(walk))
+    while asked:
+        numbers = list(asked)
+        for number, found in zip(numbers, errors([asked.pop(number) for number in numbers])):
+            on(number, lambda: walks[number].send(found))
+    return given
+
+
 class Kjit:
     def __init__(self, command, folder):
         self.command, self.folder = command, pathlib.Path(folder)
@@ -66,15 +102,15 @@ class Kjit:
         data = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + struct.pack("<3d", 1, 2, 3)
         (self.folder / "doubles.npy").write_bytes(data)
 
-    def errors(self, program):
-        """All errors of the program, also those of its run."""
-        (self.folder / "p.knl").write_bytes(program.encode())
-        run = [*self.command, "check", "--warn=off", "--diagnostics=json", "p.knl"]
-        check = subprocess.run(run, cwd=self.folder, capture_output=True, text=True)
-        if check.returncode:
-            return [json.loads(line) for line in check.stderr.splitlines()]
+    def errors(self, programs):
+        """All errors of each program, also those of its run."""
+        found = checked(self.command, self.folder, [program.encode() for program in programs])
+        return [errors or self.errors_of_run(program) for program, errors in zip(programs, found)]
+
+    def errors_of_run(self, program):
         if not re.search(r"^run\b", program, re.M):
             return []
+        (self.folder / "p.knl").write_bytes(program.encode())
         run = subprocess.run([*self.command, "run", "--warn=off", "--device=cpu", "p.knl"], cwd=self.folder,
                              capture_output=True, text=True)
         return told_by_run(run.stderr) if run.returncode else []
@@ -96,9 +132,9 @@ def changes(before, after):
     return [f"++ {i + 1}: {text}" for i, text in enumerate(new) if not same or text != old[i]]
 
 
-def told(kjit, program):
-    """The lines that are expected of the program, and what is wrong with it."""
-    errors, wrong = kjit.errors(program), []
+def told(program):
+    """The lines that are expected of the program, and what is wrong with it; a walk, see together."""
+    errors, wrong = (yield program), []
     if len(errors) != 1:
         wrong.append(f"{len(errors)} errors")
     if not errors:
@@ -110,7 +146,7 @@ def told(kjit, program):
         if not left or "fix" not in left[0]:
             break
         fixed = mended(fixed, left[0]["fix"])
-        left = kjit.errors(fixed)
+        left = yield fixed
     if fixed != program:
         said += changes(program, fixed)
         wrong += [f"mended, it still has: {left[0]['message']} ({left[0]['line']}:{left[0]['column']})"] if left else []
@@ -127,8 +163,9 @@ def main():
         for file in map(pathlib.Path, files):
             text = file.read_text(encoding="utf-8")
             out = text[:text.index("== ")]
-            for title, source, expected in parse(text):
-                said, wrong = told(kjit, whole(title, source))
+            parsed = list(parse(text))
+            results = together(kjit.errors, [told(whole(title, source)) for title, source, _ in parsed])
+            for (title, source, expected), (said, wrong) in zip(parsed, results):
                 programs += 1
                 fixes += any(line.startswith("++") for line in said)
                 if said != expected and not write:
