@@ -3,9 +3,10 @@
 
 PROGRAM is tests/api/failing_launches.c, which judges what its launches came to. Of each call that it makes the first
 FIRST fail, and one in AGAIN of those behind them, one in 2 of those that put work into a stream, with the codes of
-inject.py in turn (`all`, or with KJIT_TEST_ALL set: each, with each code; `first`: fewer). Copies back fail
-twice, too, and calls that put work into a stream where afterwards nothing can be waited for: what is still on its way
-then is kept. The double may tell of nothing misused or left."""
+inject.py in turn (`all`, or with KJIT_TEST_ALL set: each, with each code; `first`: fewer). Where launches can be
+cancelled, which is much the same, the first ones do not stand out, and copies to the device, which are words to cancel
+by, are as any other call. Copies back fail twice, too, and calls that put work into a stream where afterwards nothing
+can be waited for: what is still on its way then is kept. The double may tell of nothing misused or left."""
 import concurrent.futures
 import os
 import pathlib
@@ -15,7 +16,7 @@ import tempfile
 import inject
 
 FIRST, AGAIN = 12, 5
-SCENARIOS = [("failing_launches", {}, True), ("failing_launches cancellable", {}, True)]
+SCENARIOS = [("failing_launches", {}, True), ("failing_launches cancellable", {}, False)]
 SHUT_DOWN = 4  # behind that every call fails, not the one alone
 # Of these each is as good as any other; inject.py has them.
 ALIKE = ("cuCtxPushCurrent", "cuCtxPopCurrent", "cuThreadExchangeStreamCaptureMode", "cuGetProcAddress",
@@ -30,15 +31,17 @@ def first_waits(log):
     return [log.count(f" {name}(", 0, at) + 1 for name in ("cuStreamSynchronize", "cuEventSynchronize")]
 
 
-def injections(counts, when, log):
+def injections(counts, when, log, whole=True):
     never = FULL.format(*first_waits(log))
+    puts = PUTS if whole else [symbol for symbol in PUTS if symbol != "cuMemcpyHtoDAsync"]
+    first = FIRST if whole and when != "first" else 1
     for symbol, count in counts.items():
         if symbol in ALIKE:
             continue
         codes = [code for code in inject.DOCUMENTED[symbol] if code != SHUT_DOWN]
-        again = 2 * AGAIN if when == "first" else 2 if symbol in PUTS else AGAIN
+        again = 2 * AGAIN if when == "first" else 2 if symbol in puts else AGAIN
         for nth in range(1, count + 1):
-            if when != "all" and nth % again and (nth > FIRST or when == "first"):
+            if when != "all" and nth % again and nth > first:
                 continue
             code = codes[nth % len(codes)]
             for each in codes if when == "all" else [code]:
@@ -58,7 +61,7 @@ def main():
         for number, scenario in enumerate(SCENARIOS):
             counts, expected = runs.calls(scenario, f"{number}")
             log = (pathlib.Path(folder) / f"{number}.log").read_text()
-            fails = list(injections(counts, when, log))
+            fails = list(injections(counts, when, log, scenario[2]))
             failed += runs.judge(pool, scenario, number, fails, expected)
             made += len(fails)
     print(f"{made} failures, {failed} not taken well")
