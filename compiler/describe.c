@@ -21,7 +21,7 @@ static void describe_params(kj_arena *arena, kj_kernel_info *info, const kj_tker
                                               .size = kj_elem_size(a),
                                               .unit = kj_unit(a),
                                               .tally = a->tally,
-                                              .elem = a->elem};
+                                              .elem = a->tallied};
         info->nslots += a ? 1 + 2 * a->ndim : 1;
     }
 }

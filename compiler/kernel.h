@@ -349,7 +349,7 @@ typedef struct kj_param_info {
     int64_t size;      /* bytes of an element */
     int unit;          /* and those that strides count */
     kj_tally_op tally; /* of an array that is only counted in (analysis/tally.c) */
-    kj_dtype elem;     /* of such a one */
+    kj_dtype elem;     /* of such a one: as what it is counted in */
 } kj_param_info;
 
 /* How many slots it takes. */

@@ -18,9 +18,12 @@ static void update(search *f, const kj_tstmt *s, const kj_texpr *e)
     kj_tarray *root = a->root;
     kj_tally_op op = kj_tally_of(e->u.atomic.id, e->type);
     bool dropped = s->kind == KJ_TS_EXPR && s->u.expr == e;
-    if (!dropped || !op || root->of || (root->tally && root->tally != op))
+    bool whole = op && kj_types[e->type].size == kj_elem_size(root);
+    bool alike = !root->tally || (root->tally == op && root->tallied == e->type);
+    if (!dropped || !whole || root->of || !alike)
         f->looked[root->id] = true;
     root->tally = op;
+    root->tallied = e->type;
     f->moves[root->id] |= a->offset != NULL;
     for (int i = 0; i < a->ndim; i++)
         f->moves[root->id] |= e->u.atomic.index[i]->kind != KJ_TE_CONST;

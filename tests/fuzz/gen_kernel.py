@@ -194,7 +194,9 @@ class KernelGen(Statements):
                 t = r.pick(FLOATS)
             dims = r.weighted([(4, 1), (1, 2)])
             extents = [[r.between(1, 9) for _ in range(dims)] for _ in self.plans]
-            self.array(t, dims, "tally", extents, role="atomic", kind=kind, limit=r.between(1, 20), field=field)
+            var = self.array(t, dims, "tally", extents, role="atomic", kind=kind, limit=r.between(1, 20), field=field)
+            if kind in ("min", "max") and t in INTS and r.chance(35):   # in one sign for all threads
+                var.facts["counted_as"] = ("u" if t[0] == "i" else "i") + t[1:]
 
     def outputs(self, count, extents, own, inside):
         """Arrays of which each thread has its own elements, at the indices that own gives."""

@@ -335,6 +335,9 @@ class Statements(Locals, Tuples, Views, Expressions):
         if t in INTS and kind not in ("min", "max") and r.chance(15):
             t = ("u" if t[0] == "i" else "i") + t[1:]
             array = bits(array, t)
+        if v.get("counted_as"):
+            t = v.get("counted_as")
+            array = bits(array, t)
         ops = {"sum": ["add", "sub"], "min": ["min", "nanmin"], "max": ["max", "nanmax"], "and": ["and_"],
                "or": ["or_"],
                "xor": ["xor"]}[kind]
