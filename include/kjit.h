@@ -563,6 +563,44 @@ typedef struct kjit_param_info {
 /* The i-th, in the file's order: 1, or 0 past the last. The texts are the module's. */
 KJIT_API int kjit_module_param(kjit_module *mod, int i, kjit_param_info *out);
 
+/* A kernel as its file declares it. */
+typedef struct kjit_kernel_decl {
+    size_t size;      /* of the struct, set by the caller: sizeof */
+    const char *name; /* of a file that the module uses: "blur.rows" */
+    const char *head; /* "kernel saxpy<T: float>(a: T, x: T[], y: T[])", on one line */
+    const char *doc;  /* the comment right before it, its lines without the #; or NULL */
+    const char *file; /* where its name stands, as in kjit_diagnostic */
+    int line, column;
+    int nparams; /* const ones are counted, too */
+    int max_threads,
+        min_blocks; /* of @launch_bounds: threads of a block, blocks on a multiprocessor; 0: none */
+} kjit_kernel_decl;
+
+typedef struct kjit_kernel_param {
+    size_t size; /* likewise */
+    const char *name;
+    const char *type;  /* as it is written: "f32[,]", "T", "Particle[]" */
+    const char *value; /* the default, as it is written; NULL: a launch must give it */
+    const char *doc;   /* the comment behind it on its line, or NULL */
+    int has_dtype; /* 1: dtype is the type's, or that of an array's elements; 0: it is generic */
+    kjit_dtype dtype;
+    const char *generic; /* the type parameter that the launch decides, "T"; else NULL */
+    const char *bound;   /* what it may be: "int", "float", "complex", "number"; NULL: any type */
+    int ndim;            /* an array's axes; 0: it is none */
+    int is_const;        /* 1: code is made for its value: const n: i32 */
+    int may_be_written;  /* 1: the kernel writes elements of the array, or gives it or a view on */
+} kjit_kernel_param;
+
+/* The module's kernel of that name, and its i-th parameter, from 0 on: KJIT_NOT_FOUND where there is none,
+ * KJIT_INVALID for an out that is NULL or says no size. No more than out->size bytes are written; what a program
+ * knows and the library does not is 0, and size stays. The texts are the module's. Any thread. */
+KJIT_API kjit_status kjit_module_kernel_decl(kjit_module *mod, const char *kernel,
+                                             kjit_kernel_decl *out);
+KJIT_API kjit_status kjit_module_kernel_param(kjit_module *mod, const char *kernel, int i,
+                                              kjit_kernel_param *out);
+/* Names of the records that the module's file declares, in its order; NULL past the last. */
+KJIT_API const char *kjit_module_record_name(kjit_module *mod, int i);
+
 /* Intermediate forms of every kernel (or the one named): what = "tokens" and "ast" (always
  * of the whole file), "checks" (which indices are known to be inside), "tast", "uniform", "regions",
  * "llvm", "opt", "asm"; for a GPU also "ptx", the same as "asm", and "cubin", which takes a driver.

@@ -15,10 +15,11 @@ typedef struct kj_kernel_param {
     kj_span span;
     bool is_const;
     bool has_default;
-    kj_value init; /* const parameter's default */
-    kj_dtype type; /* KJ_VOID when generic >= 0 */
-    int generic;   /* index of the generic parameter that is its (element) type, or -1 */
-    int ndim;      /* 0: a scalar */
+    kj_value init;       /* const parameter's default */
+    kj_dtype type;       /* KJ_VOID when generic >= 0 */
+    int generic;         /* index of the generic parameter that is its (element) type, or -1 */
+    int ndim;            /* 0: a scalar */
+    bool may_be_written; /* an array: elements are assigned, or it or a view of it is handed on */
 } kj_kernel_param;
 
 typedef struct kj_kernel_decl {

@@ -12,7 +12,7 @@ typedef struct effect_walk {
     kj_effects *out;
     const char *of_thread[16]; /* lets that are made of threadIdx alone */
     int nof_thread;
-    kj_reached *reached; /* the functions that it calls */
+    kj_reached *reached; /* the functions that it calls; NULL: they do not matter */
     int nreached;
 } effect_walk;
 
@@ -42,7 +42,7 @@ static void see_name(effect_walk *w, const char *name)
         return;
     w->out->uncertain |= item->kind == KJ_I_USE || item->kind == KJ_I_KERNEL;
     int number = item->number - w->file->items->number;
-    if (item->kind == KJ_I_FN && w->reached->from[number] != w->of) {
+    if (item->kind == KJ_I_FN && w->reached && w->reached->from[number] != w->of) {
         w->reached->from[number] = w->of;
         w->reached->fns[w->nreached++] = item;
     }
@@ -175,13 +175,18 @@ kj_reached kj_reached_of(kj_arena *arena, const kj_file *file)
                         .fns = KJ_NEW_ARRAY(arena, const kj_item *, n + 1)};
 }
 
+static kj_effects none_of(kj_arena *arena, const kj_item *kernel)
+{
+    size_t nparams = 0;
+    for (const kj_param_decl *p = kernel->params; p; p = p->next)
+        nparams++;
+    return (kj_effects){.arrays = KJ_NEW_ARRAY(arena, kj_written, nparams + 1)};
+}
+
 void kj_warn_effects(kj_arena *arena, const kj_file *file, kj_reached *reached,
                      const kj_item *kernel, kj_effects *out)
 {
-    int nparams = 0;
-    for (const kj_param_decl *p = kernel->params; p; p = p->next)
-        nparams++;
-    *out = (kj_effects){.arrays = KJ_NEW_ARRAY(arena, kj_written, (size_t)nparams + 1)};
+    *out = none_of(arena, kernel);
     effect_walk w = {.file = file, .of = kernel, .kernel = kernel, .out = out, .reached = reached};
     for (const kj_attr *attr = kernel->attrs; attr; attr = attr->next)
         for (const kj_expr *e = attr->args; e; e = e->next)
@@ -190,4 +195,18 @@ void kj_warn_effects(kj_arena *arena, const kj_file *file, kj_reached *reached,
     w.kernel = NULL;
     for (int i = 0; i < w.nreached; i++)
         see_list(&w, reached->fns[i]->body);
+}
+
+const bool *kj_may_be_written(kj_arena *arena, const kj_item *kernel)
+{
+    kj_effects effects = none_of(arena, kernel);
+    effect_walk w = {.file = kernel->file, .of = kernel, .kernel = kernel, .out = &effects};
+    see_list(&w, kernel->body);
+    size_t n = 0;
+    for (const kj_param_decl *p = kernel->params; p; p = p->next)
+        n++;
+    bool *out = KJ_NEW_ARRAY(arena, bool, n + 1);
+    for (size_t i = 0; i < n; i++)
+        out[i] = effects.arrays[i].written || effects.arrays[i].may_be_written;
+    return out;
 }

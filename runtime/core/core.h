@@ -254,6 +254,9 @@ static inline kjit_status kj_enter_context(const kjit_context *ctx)
  * which need not be there otherwise, is told that `out` is NULL. */
 #define KJ_MAKES(out, entered, ctx) \
     ((out) ? (*(out) = NULL, (entered)) : kj_no_out((entered) == KJIT_OK ? (ctx) : NULL))
+/* A struct that begins with its size, which the caller set: as much of the library's own as that, and zeros for what
+ * the library does not know. */
+void kj_give_struct(void *out, size_t size, const void *own, size_t known);
 kjit_status kj_no_out(kjit_context *ctx);
 /* What a type is in a context, which has records of its own; NULL: a scalar, or no type. */
 static inline const kj_aggregate *kj_dtype_aggregate(kjit_context *ctx, kjit_dtype dtype)

@@ -167,16 +167,20 @@ const char *kjit_last_error(kjit_context *ctx)
     return kj_thread_failure(kj_lives(ctx, KJ_CONTEXT) ? ctx : NULL);
 }
 
+void kj_give_struct(void *out, size_t size, const void *own, size_t known)
+{
+    const size_t skipped = sizeof size, n = size < known ? size : known;
+    memcpy((char *)out + skipped, (const char *)own + skipped, n - skipped);
+    memset((char *)out + n, 0, size - n);
+}
+
 int kjit_last_fault(kjit_context *ctx, kjit_fault *out)
 {
     kjit_fault fault;
     if (!out || out->size < sizeof out->size ||
         !kj_thread_fault(kj_lives(ctx, KJ_CONTEXT) ? ctx : NULL, &fault))
         return 0;
-    size_t size = out->size, known = size < sizeof fault ? size : sizeof fault;
-    fault.size = size;
-    memcpy(out, &fault, known);
-    memset((char *)out + known, 0, size - known);
+    kj_give_struct(out, out->size, &fault, sizeof fault);
     return 1;
 }
 

@@ -44,6 +44,8 @@ enum { KJ_BUCKETS = 32 };
 typedef struct kj_kernel {
     kjit_module *mod;
     const kj_kernel_decl *decl;
+    const kjit_kernel_decl *told; /* what kjit_module_kernel_decl gives, and of each parameter */
+    const kjit_kernel_param *told_params;
     uint64_t name_hash;
     int key_words;
     /* By const parameter, of forms (launch/assume.c). Type KJ_VOID: not given; KJ_UNFIT: given, and it does not fit.
@@ -121,7 +123,11 @@ static inline kjit_status kj_enter_module(const kjit_module *mod)
     return kj_lives(mod, KJ_MODULE) ? kj_enter(mod->ctx) : kj_no_handle(mod, KJ_MODULE);
 }
 void kj_module_hold(kjit_module *mod);
-void kj_list_params(kjit_module *mod);                         /* params.c: while it is made */
+void kj_list_params(kjit_module *mod);      /* params.c: while it is made */
+void kj_describe_kernels(kjit_module *mod); /* described.c: likewise */
+/* The comment behind `at` on its line, without the #, or NULL (params.c). */
+const char *kj_remark_behind(kjit_module *mod, uint32_t at);
+const char *kj_module_text(kjit_module *mod, kj_span span);    /* a copy */
 void kj_module_drop(kjit_module *mod);                         /* on any thread */
 kj_kernel *kj_module_find(kjit_module *mod, const char *name); /* NULL: none */
 /* KJIT_NOT_FOUND, with a name that is near. */

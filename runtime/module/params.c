@@ -4,17 +4,16 @@
 #include "module/module.h"
 #include "sema/program.h"
 
-static const char *text_of(kjit_module *mod, kj_span span)
+const char *kj_module_text(kjit_module *mod, kj_span span)
 {
     return kj_arena_printf(&mod->arena, "%.*s", (int)(span.end - span.begin),
                            mod->source.text + span.begin);
 }
 
-/* The comment behind it on its line, without the #; else NULL. */
-static const char *remark_behind(kjit_module *mod, uint32_t at)
+const char *kj_remark_behind(kjit_module *mod, uint32_t at)
 {
     const char *text = mod->source.text + at;
-    text += strspn(text, " \t;");
+    text += strspn(text, " \t;,");
     if (*text != '#')
         return NULL;
     text += strspn(text, "# \t");
@@ -25,9 +24,9 @@ static void describe(kjit_module *mod, const kj_stmt *s, kjit_param_info *out)
 {
     const kj_expr *init = s->u.let.init;
     out->name = s->u.let.names->name;
-    out->type = s->u.let.type ? text_of(mod, s->u.let.type->span) : NULL;
-    out->value = init ? text_of(mod, init->span) : NULL;
-    out->doc = remark_behind(mod, s->span.end);
+    out->type = s->u.let.type ? kj_module_text(mod, s->u.let.type->span) : NULL;
+    out->value = init ? kj_module_text(mod, init->span) : NULL;
+    out->doc = kj_remark_behind(mod, s->span.end);
 }
 
 void kj_list_params(kjit_module *mod)

@@ -180,6 +180,9 @@ static void modules(void **state)
     BAD(kjit_launch, (broken, "k", &(kjit_config){.grid = {1}, .block = {1}}, NULL, 0),
         KJIT_COMPILE, "the source has errors (kjit_module_log has them)");
     BAD(kjit_run, (broken, NULL), KJIT_COMPILE, "error");
+    BAD(kjit_module_kernel_decl, (broken, "k", &(kjit_kernel_decl){.size = 64}), KJIT_COMPILE,
+        "the source has errors (kjit_module_log has them)");
+    GIVES(kjit_module_record_name, (broken, 0), == NULL);
     kjit_module_free(broken);
     assert_int_equal(kjit_module_compile(own.ctx, NULL, source, SIZE_MAX, NULL, &broken),
                      KJIT_COMPILE);
@@ -207,6 +210,23 @@ static void modules(void **state)
     GIVES(kjit_module_param, (own.mod, 0, NULL), == 0);
     GIVES(kjit_module_param, (own.mod, -1, &param), == 0);
     GIVES(kjit_module_param, (own.mod, 1000, &param), == 0);
+    kjit_kernel_decl decl = {.size = sizeof decl}, small_decl = {.size = 3};
+    NONE(kjit_module_kernel_decl, (NULL, "k", &decl));
+    BAD(kjit_module_kernel_decl, (own.mod, NULL, &decl), KJIT_INVALID, "kernel is NULL");
+    BAD(kjit_module_kernel_decl, (own.mod, "scale", NULL), KJIT_INVALID, "out is NULL");
+    BAD(kjit_module_kernel_decl, (own.mod, "scale", &small_decl), KJIT_INVALID, "out->size is 3");
+    BAD(kjit_module_kernel_decl, (own.mod, "none", &decl), KJIT_NOT_FOUND, "none");
+    kjit_kernel_param of = {.size = sizeof of}, small_of = {.size = 0};
+    NONE(kjit_module_kernel_param, (NULL, "k", 0, &of));
+    BAD(kjit_module_kernel_param, (own.mod, NULL, 0, &of), KJIT_INVALID, "kernel is NULL");
+    BAD(kjit_module_kernel_param, (own.mod, "scale", 0, NULL), KJIT_INVALID, "out is NULL");
+    BAD(kjit_module_kernel_param, (own.mod, "scale", 0, &small_of), KJIT_INVALID, "out->size is 0");
+    BAD(kjit_module_kernel_param, (own.mod, "none", 0, &of), KJIT_NOT_FOUND, "none");
+    BAD(kjit_module_kernel_param, (own.mod, "scale", -1, &of), KJIT_NOT_FOUND, "no number -1");
+    BAD(kjit_module_kernel_param, (own.mod, "scale", 1000, &of), KJIT_NOT_FOUND, "no number 1000");
+    GIVES(kjit_module_record_name, (NULL, 0), == NULL);
+    GIVES(kjit_module_record_name, (own.mod, -1), == NULL);
+    GIVES(kjit_module_record_name, (own.mod, 1000), == NULL);
 }
 
 static void forms(void **state)
@@ -329,6 +349,8 @@ static void child(void)
     FORKED(kjit_format, (own.ctx, "t", source, 5, &no_text, NULL));
     FORKED(kjit_module_assume, (own.mod, "N", kjit_arg_i64(1)));
     FORKED(kjit_module_kernel_info, (own.mod, "scale", NULL, &kernel));
+    FORKED(kjit_module_kernel_decl, (own.mod, "scale", &(kjit_kernel_decl){.size = 64}));
+    FORKED(kjit_module_kernel_param, (own.mod, "scale", 0, &(kjit_kernel_param){.size = 64}));
     FORKED(kjit_module_record, (own.mod, "P", &dtype));
     FORKED(kjit_record_info, (own.ctx, KJIT_FIRST_RECORD, &record));
     FORKED(kjit_record_field, (own.ctx, KJIT_FIRST_RECORD, 0, &field));

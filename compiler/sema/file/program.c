@@ -233,9 +233,11 @@ static void describe_kernel(kj_sema *s, const kj_item *item, kj_kernel_decl *dec
     for (const kj_param_decl *p = item->params; p; p = p->next)
         decl->nparams++;
     decl->params = KJ_NEW_ARRAY(s->arena, kj_kernel_param, (size_t)decl->nparams + 1);
+    const bool *written = s->diag->errors ? NULL : kj_may_be_written(s->arena, item);
     int i = 0;
-    for (const kj_param_decl *p = item->params; p; p = p->next) {
-        describe_param(s, item, p, &decl->params[i++]);
+    for (const kj_param_decl *p = item->params; p; p = p->next, i++) {
+        describe_param(s, item, p, &decl->params[i]);
+        decl->params[i].may_be_written = written && written[i];
         decl->nconsts += p->is_const;
     }
     kj_kernel_attrs(s, item, &noted);
