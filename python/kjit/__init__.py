@@ -15,7 +15,7 @@ from ._errors import (ArgumentError, Cancelled, CompileError, DeviceError, Error
 from ._interop import In, Out
 from ._kjit import Event, Kernel, Launcher, Stream
 from ._kjit import _version
-from ._module import Diagnostic, Module
+from ._module import Diagnostic, Module, Parameter
 from ._types import Record
 
 __version__ = _version()

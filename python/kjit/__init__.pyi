@@ -58,14 +58,26 @@ class Launcher:
     def __call__(self, *arguments: Any, **named: Any) -> None: ...
     def within(self, ms: float, /) -> Launcher: ...
 
+class Parameter(NamedTuple):
+    name: str
+    type: str
+    default: str | None
+    doc: str | None
+    ndim: int
+    const: bool
+    may_be_written: bool
+    generic: str | None
+
 class Kernel:
     __name__: str
     module: Module
+    parameters: tuple[Parameter, ...]
     def __getitem__(self, key: tuple[Extents, Extents] | tuple[Extents, Extents, Stream | Literal[0] | None]) -> Launcher: ...
     def forall(self, n: int, stream: Stream | None = None) -> Launcher: ...
 
 class Module:
     kernels: tuple[str, ...]
+    records: tuple[str, ...]
     source: str
     context: Context
     diagnostics: list[Diagnostic]

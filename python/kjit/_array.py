@@ -1,7 +1,8 @@
 """Arrays of kjit's: in the device's memory, or over memory of the program's."""
+import numbers
 import struct
 
-from . import _kjit, _types
+from . import _errors, _kjit, _types
 
 _MEMORY = ("host", "device", "pinned", "mapped", "managed")
 _DLPACK = {"host": 1, "device": 2, "pinned": 3, "mapped": 3, "managed": 13}
@@ -213,21 +214,34 @@ class Array(_kjit.Array):
             return _types.numpy().frombuffer(data, dtype)[0]
         scalar, lanes = _types.scalar_of(self._dtype)
         letter = _types.format_of(scalar)
+        if _types.NAMES.get(scalar) == "bf16":
+            halves = tuple(map(_types.from_bf16, struct.unpack(f"{lanes}H", data)))
+            return halves if lanes > 1 else halves[0]
         if letter in (None, "Zf", "Zd"):
-            numbers = struct.unpack({"Zf": "2f", "Zd": "2d"}[letter], data) if letter else ()
-            return complex(*numbers) if letter else data
-        numbers = struct.unpack(f"{lanes}{letter}", data)
-        return numbers if lanes > 1 else numbers[0]
+            parts = struct.unpack({"Zf": "2f", "Zd": "2d"}[letter], data) if letter else ()
+            return complex(*parts) if letter else data
+        parts = struct.unpack(f"{lanes}{letter}", data)
+        return parts if lanes > 1 else parts[0]
 
     def _to_bytes(self, value):
+        """An element of it: one number stands for all of a vector's."""
         dtype = _types.numpy_dtype(self._context, self._dtype)
+        if dtype is not None and dtype.subdtype:
+            base, shape = dtype.subdtype
+            return _types.numpy().broadcast_to(_types.numpy().array(value, base), shape).tobytes()
         if dtype is not None:
-            return _types.numpy().array(value, dtype.base if dtype.subdtype else dtype).tobytes()
+            return _types.numpy().array(value, dtype).tobytes()
         scalar, lanes = _types.scalar_of(self._dtype)
         letter = _types.format_of(scalar)
         if letter in ("Zf", "Zd"):
             return struct.pack("2" + letter[1], complex(value).real, complex(value).imag)
-        return struct.pack(f"{lanes}{letter}", *(value if lanes > 1 else (value,))) if letter else bytes(value)
+        of_bf16 = _types.NAMES.get(scalar) == "bf16"
+        if not letter and not of_bf16:  # a record
+            return bytes(memoryview(value))
+        all_of_it = [value] if lanes == 1 else [value] * lanes if isinstance(value, numbers.Number) else list(value)
+        if len(all_of_it) != lanes:
+            raise _errors.ShapeError(f"an element has {lanes} numbers, not {len(all_of_it)}")
+        return struct.pack(f"{lanes}H", *map(_types.bf16_bits, all_of_it)) if of_bf16 else struct.pack(f"{lanes}{letter}", *all_of_it)
 
 
 def _has_memory(value):

@@ -9,6 +9,11 @@ Diagnostic = collections.namedtuple(
     "Diagnostic", "severity file line column end_line end_column code message hint")
 Diagnostic.__doc__ = """What the compiler says of a place: severity is "error" or "warning", lines and columns count from 1."""
 
+Parameter = collections.namedtuple("Parameter", "name type default doc ndim const may_be_written generic")
+Parameter.__doc__ = """What a kernel takes: type ("f32[,]") and default are as the source has them (default None: there is none), doc is the
+comment behind it, ndim the axes of an array (0: it is none), const whether code is made for its value, may_be_written whether the kernel
+writes there or gives it on, generic the type parameter that the launch decides ("T"), or None."""
+
 
 class Module(_kjit.Module):
     """The kernels of a source. mod.saxpy[blocks, threads](2.0, x, y) launches one, mod.saxpy.forall(n)(2.0, x, y) with a
@@ -20,6 +25,11 @@ class Module(_kjit.Module):
     def kernels(self):
         """The names of its kernels, in the file's order."""
         return self._kernels
+
+    @property
+    def records(self):
+        """The names of the records that it declares, in the file's order."""
+        return self._records
 
     @property
     def source(self):
@@ -44,7 +54,7 @@ class Module(_kjit.Module):
         raise AttributeError(f"the module has no kernel or record '{name}'; kernels: {', '.join(self._kernels) or 'none'}")
 
     def __dir__(self):
-        return [*super().__dir__(), *self._kernels]
+        return [*super().__dir__(), *self._kernels, *self._records]
 
     def __repr__(self):
         return f"<kjit module: {', '.join(self._kernels) or 'no kernels'}>"

@@ -44,6 +44,26 @@ def format_of(number):
     return _SCALARS.get(NAMES.get(number), (None, None))[0]
 
 
+def bf16_bits(value):
+    """The nearest bf16, ties to even: the upper half of a float, which is first rounded to odd, so that nothing is rounded
+    twice."""
+    x = float(value)
+    try:
+        bits, = struct.unpack("<I", struct.pack("<f", x))
+    except OverflowError:  # beyond any float
+        return 0x7F80 | (0x8000 if x < 0 else 0)
+    if x != x:
+        return bits >> 16 | 0x40
+    near, = struct.unpack("<f", struct.pack("<f", x))
+    if near != x:
+        bits = (bits - (abs(near) > abs(x))) | 1
+    return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
+
+
+def from_bf16(bits):
+    return struct.unpack("<f", struct.pack("<I", bits << 16))[0]
+
+
 def typestr_of(number):
     return _SCALARS.get(NAMES.get(number), (None, None))[1]
 

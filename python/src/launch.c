@@ -398,17 +398,53 @@ static PyObject *kernel_module(PyObject *object, void *unused)
     return Py_NewRef((PyObject *)((kjp_kernel *)object)->module);
 }
 
+/* Nonzero: *decl is filled; else an exception is set. */
+static int ask(const kjp_kernel *self, kjit_kernel_decl *decl)
+{
+    const char *name = PyUnicode_AsUTF8AndSize(self->name, NULL);
+    if (!name)
+        return 0;
+    kjit_status status = kjit_module_kernel_decl(self->module->mod, name, decl);
+    if (status != KJIT_OK)
+        kjp_fail(self->module->context->ctx, status);
+    return status == KJIT_OK;
+}
+
 /* The comment before the kernel, and its head, as they stand in the source. */
 static PyObject *kernel_doc(PyObject *object, void *unused)
 {
     (void)unused;
     kjp_kernel *self = (kjp_kernel *)object;
-    PyObject *python = PyImport_ImportModule("kjit._source");
-    PyObject *text =
-        python ? PyObject_CallMethod(python, "kernel_doc", "OO", self->module->source, self->name)
-               : NULL;
+    kjit_kernel_decl decl = {.size = sizeof decl};
+    if (!ask(self, &decl))
+        return NULL;
+    return PyUnicode_FromFormat("%s%s%s", decl.doc ? decl.doc : "", decl.doc ? "\n\n" : "",
+                                decl.head);
+}
+
+/* A tuple of kjit.Parameter. */
+static PyObject *kernel_parameters(PyObject *object, void *unused)
+{
+    (void)unused;
+    kjp_kernel *self = (kjp_kernel *)object;
+    kjit_kernel_decl decl = {.size = sizeof decl};
+    PyObject *python = PyImport_ImportModule("kjit._module");
+    PyObject *make = python ? PyObject_GetAttrString(python, "Parameter") : NULL;
+    PyObject *all = make && ask(self, &decl) ? PyTuple_New(decl.nparams) : NULL;
+    for (int i = 0; all && i < decl.nparams; i++) {
+        kjit_kernel_param p = {.size = sizeof p};
+        kjit_status status = kjit_module_kernel_param(self->module->mod, decl.name, i, &p);
+        PyObject *one = status == KJIT_OK
+                            ? PyObject_CallFunction(make, "sszziNNz", p.name, p.type, p.value,
+                                                    p.doc, p.ndim, PyBool_FromLong(p.is_const),
+                                                    PyBool_FromLong(p.may_be_written), p.generic)
+                            : kjp_done(self->module->context->ctx, status);
+        if (!one || PyTuple_SetItem(all, i, one) < 0)
+            Py_CLEAR(all);
+    }
+    Py_XDECREF(make);
     Py_XDECREF(python);
-    return text;
+    return all;
 }
 
 static PyMethodDef kernel_methods[] = {
@@ -421,6 +457,7 @@ static PyGetSetDef kernel_properties[] = {
     {"__name__", kernel_name, NULL, NULL, NULL},
     {"__doc__", kernel_doc, NULL, NULL, NULL},
     {"module", kernel_module, NULL, "The module that it is of.", NULL},
+    {"parameters", kernel_parameters, NULL, "What it takes: a tuple of kjit.Parameter.", NULL},
     {0},
 };
 

@@ -195,6 +195,23 @@ static PyObject *module_kernels(PyObject *object, void *unused)
     return PySequence_Tuple(((kjp_module *)object)->kernels);
 }
 
+static PyObject *module_records(PyObject *object, void *unused)
+{
+    (void)unused;
+    kjit_module *mod = ((kjp_module *)object)->mod;
+    PyObject *list = PyList_New(0);
+    const char *name;
+    for (int i = 0; list && (name = kjit_module_record_name(mod, i)); i++) {
+        PyObject *text = PyUnicode_FromString(name);
+        if (!text || PyList_Append(list, text) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(text);
+    }
+    PyObject *all = list ? PySequence_Tuple(list) : NULL;
+    Py_XDECREF(list);
+    return all;
+}
+
 static PyObject *module_get_source(PyObject *object, void *unused)
 {
     (void)unused;
@@ -219,6 +236,7 @@ static PyMethodDef module_methods[] = {
 static PyGetSetDef module_properties[] = {
     {"_log", module_log, NULL, NULL, NULL},
     {"_kernels", module_kernels, NULL, NULL, NULL},
+    {"_records", module_records, NULL, NULL, NULL},
     {"_source", module_get_source, NULL, NULL, NULL},
     {"_context", module_context, NULL, NULL, NULL},
     {0},

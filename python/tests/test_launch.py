@@ -111,6 +111,18 @@ class Launches(unittest.TestCase):
     def test_doc(self):
         self.assertEqual(self.mod.saxpy.__doc__, "y += a * x\n\nkernel saxpy(a: f32, x: f32[], y: f32[])")
 
+    def test_parameters(self):
+        mod = module("kernel k<T: float>(a: T,  # a factor\n x: T[], const n: i32 = 4) { x[0] = a + n }\nrecord P { x: f32 }\n")
+        a, x, n = mod.k.parameters
+        self.assertEqual((a.name, a.type, a.doc, a.generic, a.ndim, a.default), ("a", "T", "a factor", "T", 0, None))
+        self.assertEqual((x.type, x.ndim, x.may_be_written, a.may_be_written), ("T[]", 1, True, False))
+        self.assertEqual((n.const, n.default, n.generic, a.const), (True, "4", None, False))
+        self.assertEqual(mod.records, ("P",))
+        self.assertIn("P", dir(mod))
+        self.assertEqual([p.name for p in self.mod.saxpy.parameters], ["a", "x", "y"])
+        with self.assertRaises(kjit.NotFoundError):
+            mod["none"].parameters
+
     def test_requires(self):
         mod = module("kernel f(x: f32[], y: f32[]) { requires x.size == y.size; let i = grid(1); if i < y.size { y[i] = x[i] } }")
         with self.assertRaisesRegex(kjit.LaunchError, r"requires x.size == y.size"):

@@ -108,6 +108,37 @@ class Other(unittest.TestCase):
         self.assertEqual(x.view("u16").copy_to_host().tolist(), [0x3f80] * 4)
         self.assertEqual(x.dtype, "bf16")
 
+    def test_elements_of_bf16(self):
+        x = kjit.device_array(8, "bf16")
+        for i, v in enumerate([2, 1.5, -0.0, 1.00390625, 1.01171875, float("inf"), 1e39, 3.3895314e38]):  # ties, and beyond
+            x[i] = v
+        self.assertEqual(x.view("u16").copy_to_host().tolist(),
+                         [0x4000, 0x3fc0, 0x8000, 0x3f80, 0x3f82, 0x7f80, 0x7f80, 0x7f7f])
+        self.assertEqual((x[0], x[1], x[4], x[6]), (2.0, 1.5, 1.015625, float("inf")))
+        x[0] = 1.00390625 + 2.0 ** -40  # above the tie by less than a float's
+        self.assertEqual(x.view("u16")[0], 0x3f81)
+        x[1] = float("nan")
+        self.assertNotEqual(x[1], x[1])
+        x.fill(3)
+        x[2:4] = 0.5
+        self.assertEqual([x[i] for i in range(8)], [3, 3, 0.5, 0.5, 3, 3, 3, 3])
+        with self.assertRaises(TypeError):
+            x[0] = (1, 2)
+        pairs = kjit.device_array(2, "bf16x2")
+        pairs.fill(1)
+        pairs[1] = (2, -3)
+        self.assertEqual((pairs[0], pairs[1]), ((1, 1), (2, -3)))
+        with self.assertRaises(kjit.ShapeError):
+            pairs[0] = (1, 2, 3)
+
+    def test_one_number_for_a_vector(self):
+        x = kjit.device_array(2, "f32x3")
+        x.fill(2)
+        x[1] = (1, 2, 3)
+        self.assertEqual((tuple(x[0]), tuple(x[1])), ((2, 2, 2), (1, 2, 3)))
+        with self.assertRaises(ValueError):
+            x[0] = (1, 2)
+
 
 if __name__ == "__main__":
     main()
