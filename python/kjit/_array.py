@@ -224,24 +224,37 @@ class Array(_kjit.Array):
         return parts if lanes > 1 else parts[0]
 
     def _to_bytes(self, value):
-        """An element of it: one number stands for all of a vector's."""
-        dtype = _types.numpy_dtype(self._context, self._dtype)
-        if dtype is not None and dtype.subdtype:
-            base, shape = dtype.subdtype
-            return _types.numpy().broadcast_to(_types.numpy().array(value, base), shape).tobytes()
-        if dtype is not None:
-            return _types.numpy().array(value, dtype).tobytes()
-        scalar, lanes = _types.scalar_of(self._dtype)
-        letter = _types.format_of(scalar)
-        if letter in ("Zf", "Zd"):
-            return struct.pack("2" + letter[1], complex(value).real, complex(value).imag)
-        of_bf16 = _types.NAMES.get(scalar) == "bf16"
-        if not letter and not of_bf16:  # a record
-            return bytes(memoryview(value))
-        all_of_it = [value] if lanes == 1 else [value] * lanes if isinstance(value, numbers.Number) else list(value)
-        if len(all_of_it) != lanes:
-            raise _errors.ShapeError(f"an element has {lanes} numbers, not {len(all_of_it)}")
-        return struct.pack(f"{lanes}H", *map(_types.bf16_bits, all_of_it)) if of_bf16 else struct.pack(f"{lanes}{letter}", *all_of_it)
+        return element_bytes(self._context, self._dtype, value)
+
+
+def element_bytes(context, number, value):
+    """An element of that type: one number stands for all of a vector's."""
+    dtype = _types.numpy_dtype(context, number)
+    if dtype is not None and dtype.subdtype:
+        base, shape = dtype.subdtype
+        return _types.numpy().broadcast_to(_types.numpy().array(value, base), shape).tobytes()
+    if dtype is not None:
+        return _types.numpy().array(value, dtype).tobytes()
+    scalar, lanes = _types.scalar_of(number)
+    letter = _types.format_of(scalar)
+    if letter in ("Zf", "Zd"):
+        return struct.pack("2" + letter[1], complex(value).real, complex(value).imag)
+    of_bf16 = _types.NAMES.get(scalar) == "bf16"
+    if not letter and not of_bf16:  # a record
+        return bytes(memoryview(value))
+    parts = [value] if lanes == 1 else [value] * lanes if isinstance(value, numbers.Number) else list(value)
+    if len(parts) != lanes:
+        raise _errors.ShapeError(f"an element has {lanes} numbers, not {len(parts)}")
+    return struct.pack(f"{lanes}H", *map(_types.bf16_bits, parts)) if of_bf16 else struct.pack(f"{lanes}{letter}", *parts)
+
+
+def parts_as_bytes(context, number, parts):
+    """A tuple or list as an argument of a type that has parts, a vector, tuple or record; None: it has none."""
+    if _types.NAMES.get(number) and _types.scalar_of(number)[1] == 1:
+        return None
+    if _types.scalar_of(number)[1] not in (1, len(parts)):
+        raise _errors.ArgumentError(f"{_types.NAMES[number]} has {_types.scalar_of(number)[1]} numbers, not {len(parts)}")
+    return element_bytes(context, number, tuple(parts))
 
 
 def _has_memory(value):

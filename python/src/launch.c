@@ -31,6 +31,7 @@ typedef struct slot {
 
 typedef struct arguments {
     kjp_context *context;
+    const kjp_kernel *kernel;
     int queued; /* the launch goes into a stream: memory is needed until it has run */
     Py_ssize_t n;
     kjit_arg *args;
@@ -173,13 +174,50 @@ static int convert(arguments *a, kjit_arg *arg, slot *s, PyObject *object)
     return convert_other(a, arg, s, object);
 }
 
+/* The type of the parameter at that place, or of that name, if a launch gives it one value; else -1. */
+static int value_type(const arguments *a, Py_ssize_t place, const char *name)
+{
+    const char *kernel = PyUnicode_AsUTF8AndSize(a->kernel->name, NULL);
+    kjit_kernel_param p = {.size = sizeof p};
+    for (int i = name ? 0 : (int)place; kernel; i++) {
+        if (kjit_module_kernel_param(a->kernel->module->mod, kernel, i, &p) != KJIT_OK)
+            return -1;
+        if (!name || strcmp(p.name, name) == 0)
+            return p.has_dtype && p.ndim == 0 ? (int)p.dtype : -1;
+    }
+    return -1;
+}
+
+/* A tuple or list for a parameter whose type has parts, else what all other objects are. */
+static int convert_parts(arguments *a, Py_ssize_t i, const char *name, PyObject *object)
+{
+    kjit_arg *arg = &a->args[i];
+    slot *s = &a->slots[i];
+    int type = PyTuple_Check(object) || PyList_Check(object) ? value_type(a, i, name) : -1;
+    if (type < 0)
+        return convert(a, arg, s, object);
+    PyObject *python = PyImport_ImportModule("kjit._array");
+    s->held = python ? PyObject_CallMethod(python, "parts_as_bytes", "OiO", (PyObject *)a->context,
+                                           type, object)
+                     : NULL;
+    Py_XDECREF(python);
+    if (!s->held)
+        return -1;
+    if (s->held == Py_None) {
+        Py_CLEAR(s->held);
+        return convert(a, arg, s, object);
+    }
+    *arg = kjit_arg_value((kjit_dtype)type, PyBytes_AsString(s->held));
+    return 0;
+}
+
 static int convert_named(arguments *a, Py_ssize_t first, PyObject *kwargs)
 {
     PyObject *key, *value;
     Py_ssize_t place = 0;
     for (Py_ssize_t i = first; PyDict_Next(kwargs, &place, &key, &value); i++) {
         const char *name = PyUnicode_AsUTF8AndSize(key, NULL);
-        if (!name || convert(a, &a->args[i], &a->slots[i], value) < 0)
+        if (!name || convert_parts(a, i, name, value) < 0)
             return -1;
         a->args[i].name = name;
     }
@@ -198,7 +236,7 @@ static int convert_all(arguments *a, PyObject *args, PyObject *kwargs)
         return -1;
     }
     for (Py_ssize_t i = 0; i < given; i++)
-        if (convert(a, &a->args[i], &a->slots[i], PyTuple_GetItem(args, i)) < 0)
+        if (convert_parts(a, i, NULL, PyTuple_GetItem(args, i)) < 0)
             return -1;
     return kwargs ? convert_named(a, given, kwargs) : 0;
 }
@@ -223,7 +261,9 @@ static kjit_status launch(kjp_launcher *self, const arguments *a)
 static PyObject *launcher_call(PyObject *object, PyObject *args, PyObject *kwargs)
 {
     kjp_launcher *self = (kjp_launcher *)object;
-    arguments a = {.context = self->kernel->module->context, .queued = self->config.stream != NULL};
+    arguments a = {.context = self->kernel->module->context,
+                   .kernel = self->kernel,
+                   .queued = self->config.stream != NULL};
     PyObject *result = NULL;
     kjp_owners_release();
     if (convert_all(&a, args, kwargs) == 0)

@@ -122,5 +122,38 @@ class Others(unittest.TestCase):
             mod.both[1, 4](kjit.In([1.0]), y)
 
 
+class Parts(unittest.TestCase):
+    """Tuples and lists for parameters that are vectors, tuples and records."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.mod = module("""record P { a: f32, n: i32 }
+kernel of_vector(v: u32x2, x: f32[]) { x[0] = f32(v.x * 10 + v.y) }
+kernel of_parts(t: (i32, f32), p: P, x: f32[]) { x[0] = f32(t[0]) + t[1]; x[1] = p.a + f32(p.n) }
+""")
+
+    def test_vectors(self):
+        x = kjit.device_array(1, "f32")
+        for v in ((1, 2), [1, 2]):
+            x.fill(0)
+            self.mod.of_vector[1, 1](v, x)
+            self.assertEqual(x[0], 12)
+        self.mod.of_vector[1, 1](x=x, v=(3, 4))
+        self.assertEqual(x[0], 34)
+        with self.assertRaisesRegex(kjit.ArgumentError, "u32x2 has 2 numbers, not 3"):
+            self.mod.of_vector[1, 1]((1, 2, 3), x)
+        with self.assertRaisesRegex(TypeError, "no argument of type 'tuple'"):
+            self.mod.of_vector[1, 1]((1, 2), (1, 2))
+        with self.assertRaises(kjit.Error):
+            self.mod.of_vector[1, 1]((1, 2), x, x)
+
+    def test_tuples_and_records(self):
+        x = kjit.device_array(2, "f32")
+        self.mod.of_parts[1, 1]((3, 4.5), (1.5, 7), x)
+        self.assertEqual((x[0], x[1]), (7.5, 8.5))
+        with self.assertRaises(ValueError):
+            self.mod.of_parts[1, 1]((3,), (1.5, 7), x)
+
+
 if __name__ == "__main__":
     main()
