@@ -588,7 +588,7 @@ typedef struct kjit_kernel_param {
     const char *bound;   /* what it may be: "int", "float", "complex", "number"; NULL: any type */
     int ndim;            /* an array's axes; 0: it is none */
     int is_const;        /* 1: code is made for its value: const n: i32 */
-    int may_be_written;  /* 1: the kernel writes elements of the array, or gives it or a view on */
+    int may_be_written;  /* 0: the kernel surely writes no element of the array */
 } kjit_kernel_param;
 
 /* The module's kernel of that name, and its i-th parameter, from 0 on: KJIT_NOT_FOUND where there is none,
@@ -739,8 +739,11 @@ KJIT_API const int64_t *kjit_array_strides(const kjit_array *a); /* [ndim], byte
  * than 1, does in both. */
 KJIT_API int kjit_array_is_contiguous(const kjit_array *a, char order);
 KJIT_API kjit_memory kjit_array_memory(const kjit_array *a);
-/* 1 for what came read-only through DLPack, and its views: copies to it, kjit_array_set and
- * launches of kernels that write it are KJIT_INVALID. */
+/* What the array's memory holds may only be read from now on: a launch that would write it, copies there and
+ * kjit_array_set are KJIT_INVALID, as of its views. For memory that a program wraps and must not change, before
+ * it is used. */
+KJIT_API kjit_status kjit_array_protect(kjit_array *a);
+/* 1 for what came read-only through DLPack or is protected, and its views. */
 KJIT_API int kjit_array_is_read_only(const kjit_array *a);
 /* The first element; an address of the device's for KJIT_DEVICE. */
 KJIT_API void *kjit_array_data(const kjit_array *a);

@@ -287,8 +287,13 @@ static bool same_fields(comparison *c, const kj_aggregate *a, const kj_aggregate
                     (long long)b->fields[i].offset, c->b);
         return false;
     }
-    if (a->n == b->n)
+    if (a->n == b->n && a->size == b->size)
         return true;
+    if (a->n == b->n) {
+        kj_snprintf(c->why, KJ_DIFFERENCE_TEXT, "%.40s has %lld bytes and %.40s %lld", a->name,
+                    (long long)a->size, b->name, (long long)b->size);
+        return false;
+    }
     const kj_aggregate *longer = a->n > b->n ? a : b;
     kj_snprintf(c->why, KJ_DIFFERENCE_TEXT, "%.40s has no field '%.80s'", a->n > b->n ? c->b : c->a,
                 longer->fields[a->n > b->n ? b->n : a->n].name);

@@ -19,7 +19,7 @@ typedef struct kj_kernel_param {
     kj_dtype type;       /* KJ_VOID when generic >= 0 */
     int generic;         /* index of the generic parameter that is its (element) type, or -1 */
     int ndim;            /* 0: a scalar */
-    bool may_be_written; /* an array: elements are assigned, or it or a view of it is handed on */
+    bool may_be_written; /* 0: surely no element of it is */
 } kj_kernel_param;
 
 typedef struct kj_kernel_decl {

@@ -91,6 +91,8 @@ static void see(void *ctx, const kj_expr *e)
         see_name(w, e->u.name);
     if (whole >= 0)
         w->out->arrays[whole].may_be_written = true; /* by what it is handed to, or by a view */
+    if (element_of(w, e) >= 0)
+        w->out->arrays[element_of(w, e)].touched = true;
     if (is_extent(e) && array_named(w, e->u.member.base) >= 0)
         return;
     if (element_of(w, e) < 0) {
@@ -134,11 +136,21 @@ static void note_let(effect_walk *w, const kj_stmt *st)
         w->of_thread[w->nof_thread++] = st->u.let.names->name;
 }
 
+/* Of a target: the number of the array whose element it is, or whose element has it; *at is that element. */
+static int array_of_target(const effect_walk *w, const kj_expr *target, const kj_expr **at)
+{
+    for (;;) {
+        int array = element_of(w, target);
+        *at = target;
+        if (array >= 0 || (target->kind != KJ_E_MEMBER && target->kind != KJ_E_INDEX))
+            return array;
+        target = target->kind == KJ_E_MEMBER ? target->u.member.base : target->u.index.base;
+    }
+}
+
 static void see_target(effect_walk *w, const kj_expr *target)
 {
-    while (target->kind == KJ_E_MEMBER)
-        target = target->u.member.base;
-    int array = element_of(w, target);
+    int array = array_of_target(w, target, &target);
     if (array < 0)
         return;
     w->out->arrays[array].written = true;
@@ -180,7 +192,7 @@ static kj_effects none_of(kj_arena *arena, const kj_item *kernel)
     size_t nparams = 0;
     for (const kj_param_decl *p = kernel->params; p; p = p->next)
         nparams++;
-    return (kj_effects){.arrays = KJ_NEW_ARRAY(arena, kj_written, nparams + 1)};
+    return (kj_effects){.arrays = KJ_NEW_ARRAY(arena, kj_touched, nparams + 1)};
 }
 
 void kj_warn_effects(kj_arena *arena, const kj_file *file, kj_reached *reached,
@@ -197,16 +209,10 @@ void kj_warn_effects(kj_arena *arena, const kj_file *file, kj_reached *reached,
         see_list(&w, reached->fns[i]->body);
 }
 
-const bool *kj_may_be_written(kj_arena *arena, const kj_item *kernel)
+const kj_touched *kj_arrays_written(kj_arena *arena, const kj_item *kernel)
 {
     kj_effects effects = none_of(arena, kernel);
     effect_walk w = {.file = kernel->file, .of = kernel, .kernel = kernel, .out = &effects};
     see_list(&w, kernel->body);
-    size_t n = 0;
-    for (const kj_param_decl *p = kernel->params; p; p = p->next)
-        n++;
-    bool *out = KJ_NEW_ARRAY(arena, bool, n + 1);
-    for (size_t i = 0; i < n; i++)
-        out[i] = effects.arrays[i].written || effects.arrays[i].may_be_written;
-    return out;
+    return effects.arrays;
 }

@@ -50,13 +50,8 @@ bool kj_warn_owned(kj_arena *arena, const kj_file *file, const kj_item *kernel, 
 
 /* ---- effect.c ---- */
 
-/* Of a parameter that is an array: elements are assigned; it is handed on, or has views. */
-typedef struct kj_written {
-    bool written, may_be_written;
-} kj_written;
-
 typedef struct kj_effects {
-    kj_written *arrays; /* of the parameters, in their order */
+    kj_touched *arrays; /* of the parameters, in their order */
     bool speaks;        /* it, or what it calls, prints or asserts */
     bool blocks_differ; /* they ask which block they are, or wait for others */
     bool uncertain;     /* it launches kernels, or calls what other files have */

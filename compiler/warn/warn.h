@@ -20,8 +20,12 @@ void kj_warn_of_types(kj_diag *diag, const kj_file *file, const kj_tstmt *body);
 /* The file's own item of that name and kind, or NULL (names.c). */
 const kj_item *kj_warn_item(const kj_file *file, const char *name, kj_item_kind kind);
 
-/* By a kernel's parameters, in their order: does it assign elements of the array, or hand on the array or a view of
- * it? (effect.c) */
-const bool *kj_may_be_written(kj_arena *arena, const kj_item *kernel);
+/* Of a parameter that is an array: elements are assigned; it is handed on, or has views; elements are asked for. */
+typedef struct kj_touched {
+    bool written, may_be_written, touched;
+} kj_touched;
+
+/* By a kernel's parameters, in their order (effect.c). */
+const kj_touched *kj_arrays_written(kj_arena *arena, const kj_item *kernel);
 
 #endif

@@ -127,15 +127,13 @@ int kjp_wrap(kjp_context *context, Py_buffer *view, int dtype, kjit_memory memor
         strides[i] = view->strides ? view->strides[i] : 0;
     }
     const int64_t *steps = view->strides ? strides : NULL;
-    kjit_status status;
-    if (view->readonly && memory == KJIT_HOST && dtype < KJIT_FIRST_RECORD)
-        status = kjp_wrap_read_only(context->ctx, view, dtype, owner, out);
-    else if (owner)
-        status = kjit_array_wrap_owned(context->ctx, view->buf, (kjit_dtype)dtype, view->ndim,
-                                       shape, steps, memory, owner, kjp_owner_drop, out);
-    else
-        status = kjit_array_wrap(context->ctx, view->buf, (kjit_dtype)dtype, view->ndim, shape,
-                                 steps, memory, out);
+    kjit_status status =
+        owner ? kjit_array_wrap_owned(context->ctx, view->buf, (kjit_dtype)dtype, view->ndim, shape,
+                                      steps, memory, owner, kjp_owner_drop, out)
+              : kjit_array_wrap(context->ctx, view->buf, (kjit_dtype)dtype, view->ndim, shape,
+                                steps, memory, out);
+    if (status == KJIT_OK && view->readonly && memory == KJIT_HOST)
+        status = kjit_array_protect(*out);
     if (status == KJIT_OK)
         return 0;
     kjp_fail(context->ctx, status);

@@ -1,5 +1,4 @@
-/* DLPack, by which arrays of other libraries come and go, and by which memory is said to be
- * read-only. The structures are those of its versions 1 and 0. */
+/* DLPack, by which arrays of other libraries come and go. The structures are those of its versions 1 and 0. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,76 +28,8 @@ struct DLManagedTensorVersioned {
     tensor t;
 };
 
-enum { CPU = 1, CUDA = 2, CUDA_HOST = 3, CUDA_MANAGED = 13 };
-enum { CODE_INT = 0, CODE_UINT = 1, CODE_FLOAT = 2, CODE_COMPLEX = 5, CODE_BOOL = 6 };
-enum { READ_ONLY = 1 };
-
 static const char new_name[] = "dltensor_versioned", new_used[] = "used_dltensor_versioned",
                   old_name[] = "dltensor", old_used[] = "used_dltensor";
-
-/* ---- Memory to read alone ---- */
-
-static const struct {
-    uint8_t code, bits;
-} types[] = {
-    [KJIT_BOOL] = {CODE_BOOL, 8},    [KJIT_I8] = {CODE_INT, 8},
-    [KJIT_I16] = {CODE_INT, 16},     [KJIT_I32] = {CODE_INT, 32},
-    [KJIT_I64] = {CODE_INT, 64},     [KJIT_U8] = {CODE_UINT, 8},
-    [KJIT_U16] = {CODE_UINT, 16},    [KJIT_U32] = {CODE_UINT, 32},
-    [KJIT_U64] = {CODE_UINT, 64},    [KJIT_F32] = {CODE_FLOAT, 32},
-    [KJIT_F64] = {CODE_FLOAT, 64},   [KJIT_F16] = {CODE_FLOAT, 16},
-    [KJIT_C64] = {CODE_COMPLEX, 64}, [KJIT_C128] = {CODE_COMPLEX, 128},
-};
-
-typedef struct lent {
-    struct DLManagedTensorVersioned managed;
-    int64_t shape[KJIT_MAX_NDIM], strides[KJIT_MAX_NDIM];
-} lent;
-
-static void give_back(struct DLManagedTensorVersioned *managed)
-{
-    if (managed->manager)
-        kjp_owner_drop(managed->manager);
-    free(managed);
-}
-
-kjit_status kjp_wrap_read_only(kjit_context *ctx, const Py_buffer *view, int dtype,
-                               kjp_owner *owner, kjit_array **out)
-{
-    lent *l = calloc(1, sizeof *l);
-    if (!l)
-        return KJIT_NO_MEMORY;
-    l->managed = (struct DLManagedTensorVersioned){.major = 1,
-                                                   .manager = owner,
-                                                   .deleter = give_back,
-                                                   .flags = READ_ONLY,
-                                                   .t = {.data = view->buf,
-                                                         .device_type = CPU,
-                                                         .ndim = view->ndim,
-                                                         .code = types[dtype].code,
-                                                         .bits = types[dtype].bits,
-                                                         .lanes = 1,
-                                                         .shape = l->shape,
-                                                         .strides = l->strides}};
-    int64_t dense = 1;
-    int whole = 1;
-    for (int i = view->ndim - 1; i >= 0; i--) {
-        l->shape[i] = view->shape[i];
-        l->strides[i] = view->strides ? view->strides[i] / view->itemsize : dense;
-        whole = whole && (!view->strides || view->strides[i] % view->itemsize == 0);
-        dense *= view->shape[i];
-    }
-    /* A member of read-only records has strides that are no whole elements: it is taken as it
-     * is. */
-    kjit_status status = whole
-                             ? kjit_array_from_dlpack(ctx, &l->managed, out)
-                             : kjit_array_wrap_owned(ctx, view->buf, (kjit_dtype)dtype, view->ndim,
-                                                     l->shape, view->strides, KJIT_HOST, owner,
-                                                     owner ? kjp_owner_drop : NULL, out);
-    if (status != KJIT_OK || !whole)
-        free(l);
-    return status;
-}
 
 /* ---- Arrays of other libraries ---- */
 
@@ -124,6 +55,12 @@ static void forward_old(struct DLManagedTensor *managed)
     free(managed);
 }
 
+static void forward_new(struct DLManagedTensorVersioned *managed)
+{
+    kjp_owner_drop(managed->manager);
+    free(managed);
+}
+
 static kjit_status take_new(kjit_context *ctx, struct DLManagedTensorVersioned *managed,
                             kjp_owner *owner, kjit_array **out)
 {
@@ -132,7 +69,7 @@ static kjit_status take_new(kjit_context *ctx, struct DLManagedTensorVersioned *
         return KJIT_NO_MEMORY;
     *copy = *managed;
     copy->manager = owner;
-    copy->deleter = give_back;
+    copy->deleter = forward_new;
     owner->data = managed;
     owner->release = delete_new;
     kjit_status status = kjit_array_from_dlpack(ctx, copy, out);

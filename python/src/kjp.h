@@ -137,8 +137,6 @@ void kjp_array_releasebuffer(PyObject *self, Py_buffer *view);
 
 /* ---- dlpack.c ---- */
 
-kjit_status kjp_wrap_read_only(kjit_context *ctx, const Py_buffer *view, int dtype,
-                               kjp_owner *owner, kjit_array **out);
 PyObject *kjp_array_to_dlpack(PyObject *self, PyObject *args);
 PyObject *kjp_from_dlpack(PyObject *module, PyObject *args);
 

@@ -6,14 +6,14 @@
 
 /* ---- Arrays ---- */
 
-static bool is_aligned(const kjit_array *a)
+bool kj_array_is_aligned(const kjit_array *a, int bytes)
 {
     uintptr_t bits = a->size > 0 ? (uintptr_t)a->data : 0;
     for (int i = 0; a->size > 0 && i < a->ndim; i++) {
         if (a->shape[i] > 1)
             bits |= (uintptr_t)a->strides[i];
     }
-    return bits % (uintptr_t)kj_array_align(a) == 0; /* alignments are powers of 2 */
+    return bits % (uintptr_t)bytes == 0; /* alignments are powers of 2 */
 }
 
 /* Where the elements lie; the strides were checked to stay within an address space. */
@@ -54,7 +54,7 @@ static kjit_array *new_array(kj_buffer *buffer, char *data, kjit_dtype dtype, in
     }
     kj_shape_count(ndim, shape, elem, &a->size);
     a->layout = kj_layout_of(ndim, shape, strides, elem);
-    a->aligned = is_aligned(a);
+    a->aligned = kj_array_is_aligned(a, kj_array_align(a));
     set_range(a, elem);
     return a;
 }
@@ -431,6 +431,14 @@ const int64_t *kjit_array_strides(const kjit_array *a)
 kjit_memory kjit_array_memory(const kjit_array *a)
 {
     return kj_can_ask(a, KJ_ARRAY) ? a->buffer->memory : KJIT_HOST;
+}
+
+kjit_status kjit_array_protect(kjit_array *a)
+{
+    kjit_status status = kj_enter_array(a);
+    if (status == KJIT_OK)
+        a->buffer->read_only = true;
+    return status;
 }
 
 int kjit_array_is_read_only(const kjit_array *a)

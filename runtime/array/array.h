@@ -97,6 +97,8 @@ static inline int kj_array_align(const kjit_array *a)
 {
     return a->of ? a->of->align : kj_types[a->dtype].size;
 }
+/* Are data and strides, as far as they matter, multiples of so many bytes, a power of 2? (array.c) */
+bool kj_array_is_aligned(const kjit_array *a, int bytes);
 static inline kjit_status kj_enter_array(const kjit_array *a)
 {
     return kj_lives(a, KJ_ARRAY) ? kj_enter(a->ctx) : kj_no_handle(a, KJ_ARRAY);

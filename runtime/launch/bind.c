@@ -179,6 +179,15 @@ static kj_dtype param_type(const kj_binding *b, const kj_kernel_param *p)
     return p->generic >= 0 ? b->generics[p->generic] : p->type;
 }
 
+/* Bytes that the kernel counts the array's strides in: what its own record is aligned to, if it is not the array's,
+ * but one of the same fields that is packed, or is not. */
+static int unit_of(const kj_binding *b, kj_dtype wanted, const kjit_array *a)
+{
+    const kj_aggregate *of =
+        wanted == (kj_dtype)a->dtype ? NULL : kj_aggregate_in(b->kernel->mod->ctx->records, wanted);
+    return of ? of->align : kj_array_align(a);
+}
+
 /* An argument that is an array can be asked what it is. */
 static kjit_status check_lives(const kj_binding *b, const kj_kernel_param *p, const kjit_arg *arg)
 {
@@ -223,12 +232,14 @@ static kjit_status bind_array(kj_binding *b, int i)
                                : check_type(b, p, arg, wanted, a->dtype);
     if (status != KJIT_OK)
         return status;
-    if (!a->aligned)
+    int unit = unit_of(b, param_type(b, p), a);
+    if (unit == kj_array_align(a) ? !a->aligned : !kj_array_is_aligned(a, unit))
         return FAIL_OF(b, p, KJIT_INVALID,
                        "the array for '%s' is not aligned to %d bytes as its elements are: copy it "
                        "first",
-                       NAME(b), p->name, kj_array_align(a));
+                       NAME(b), p->name, unit);
     b->layouts[i] = a->layout;
+    b->units[i] = unit;
     b->lasts[i] = kj_known_last(b, a);
     b->read_only = b->read_only || a->buffer->read_only;
     b->smart = b->smart || a->smart;
@@ -573,11 +584,13 @@ kjit_status kj_binding_begin(kj_kernel *kernel, kj_binding *b)
     b->args = kj_room_take(&b->room, n * sizeof *b->args);
     b->scalars = kj_room_take(&b->room, n * sizeof *b->scalars);
     b->layouts = kj_room_take(&b->room, n * sizeof *b->layouts);
+    b->units = kj_room_take(&b->room, n * sizeof *b->units);
     b->lasts = kj_room_take(&b->room, n);
     b->generics = kj_room_take(&b->room, (size_t)decl->ngenerics * sizeof *b->generics);
     b->consts = kj_room_take(&b->room, (size_t)decl->nconsts * sizeof *b->consts);
     b->key = kj_room_take(&b->room, (size_t)kernel->key_words * sizeof *b->key);
-    if (b->args && b->scalars && b->layouts && b->lasts && b->generics && b->consts && b->key)
+    if (b->args && b->scalars && b->layouts && b->units && b->lasts && b->generics && b->consts &&
+        b->key)
         return KJIT_OK;
     return kj_no_memory(kernel->mod->ctx);
 }

@@ -29,7 +29,7 @@ static size_t pack_arguments(const kj_binding *b, const kj_staging *staged, uint
         for (int k = 0; k < a->ndim; k++)
             slots[n++] = (uint64_t)a->shape[k];
         for (int k = 0; k < a->ndim; k++)
-            slots[n++] = (uint64_t)kj_binding_stride(a, k);
+            slots[n++] = (uint64_t)kj_binding_stride(b, param, k);
     }
     return n;
 }

@@ -19,6 +19,7 @@ typedef struct kj_binding {
     kj_value *consts;
     kj_value *scalars; /* by parameter: converted */
     kj_layout *layouts;
+    int *units; /* bytes that strides count, of arrays: kj_param_info.unit */
     uint8_t *lasts;
     unsigned wide;
     bool small, disjoint, aligned; /* as in kj_spec */
@@ -49,8 +50,8 @@ kjit_status kj_bind_const(kj_binding *b, int param, const kjit_arg *arg, kj_valu
 /* Sets b->grid and b->block (dims.c). */
 kjit_status kj_check_dims(kj_binding *b, const kjit_config *config);
 kj_eval_env kj_binding_env(kj_binding *b);
-/* A stride of a bound array, in elements, as kernels get it. */
-int64_t kj_binding_stride(const kjit_array *a, int axis);
+/* A stride of a parameter's array, as kernels get it: in elements, or units of them. */
+int64_t kj_binding_stride(const kj_binding *b, int param, int axis);
 /* A scalar of kj_kernel_info.params. */
 kj_value kj_binding_scalar(const kj_binding *b, int i);
 

@@ -9,11 +9,12 @@ static kj_value env_param(void *ctx, int param)
 /* Strides in elements; in what those are aligned to, where they are several scalars. Dense layouts
  * give the strides their shape implies: what an array says of an axis with one element, or of an
  * empty array, is not to be believed. */
-int64_t kj_binding_stride(const kjit_array *a, int axis)
+int64_t kj_binding_stride(const kj_binding *b, int param, int axis)
 {
-    int64_t stride = (int64_t)kj_array_elem(a) / kj_array_align(a);
+    const kjit_array *a = b->args[param]->u.array;
+    int64_t stride = (int64_t)kj_array_elem(a) / b->units[param];
     if (!kj_is_dense(a->layout))
-        return a->strides[axis] / kj_array_align(a);
+        return a->strides[axis] / b->units[param];
     if (a->layout == KJ_LAYOUT_C)
         for (int i = a->ndim - 1; i > axis; i--)
             stride = (int64_t)((uint64_t)stride * (uint64_t)a->shape[i]);
@@ -27,7 +28,7 @@ static int64_t env_dim(void *ctx, int param, int axis, bool stride)
 {
     kj_binding *b = ctx;
     const kjit_array *a = b->args[b->runtime[param]]->u.array;
-    return stride ? kj_binding_stride(a, axis) : a->shape[axis];
+    return stride ? kj_binding_stride(b, b->runtime[param], axis) : a->shape[axis];
 }
 
 static int64_t env_index(void *ctx, kj_index which, int axis)

@@ -188,6 +188,7 @@ static void other_types(void **state)
     BAD(kjit_array_view, (own.x, KJIT_F32X2, &no_array), KJIT_SHAPE, "3");
     BAD(kjit_array_view, (own.x, (kjit_dtype)-1, &no_array), KJIT_TYPE, "");
     BAD(kjit_array_view, (own.records, KJIT_F32, &no_array), KJIT_TYPE, "P");
+    NONE(kjit_array_protect, (NULL));
     NONE(kjit_array_field, (NULL, "x", &no_array));
     BAD(kjit_array_field, (own.x, "x", NULL), KJIT_INVALID, "out is NULL");
     BAD(kjit_array_field, (own.records, NULL, &no_array), KJIT_INVALID, "name is NULL");
@@ -392,6 +393,7 @@ static void child(void)
     FORKED(kjit_array_slice, (own.x, NULL, NULL, NULL, &no_array));
     FORKED(kjit_array_at, (own.x, 0, 0, &no_array));
     FORKED(kjit_array_view, (own.x, KJIT_F32, &no_array));
+    FORKED(kjit_array_protect, (own.records));
     FORKED(kjit_array_field, (own.records, "f", &no_array));
     FORKED(kjit_array_reshape, (own.x, 2, shape, 'C', &no_array));
     FORKED(kjit_array_ravel, (own.x, 'C', &no_array));

@@ -24,6 +24,15 @@ static const char source[] =
     "    atomic.add(w, 0, 1)\n"
     "}\n"
     "record Q { p: P }\n"
+    "record R { pos: f32[3], n: i32 }\n"
+    "record V { at: f32x2, n: i32 }\n"
+    "fn set(p: f32[]) { p[0] = 1 }\n"
+    "kernel parts(a: R[], b: V[], c: f32x4[], d: V[], e: f32[,]) {\n"
+    "    a[0].pos[2] -= b[0].at.x + e[0, 0]\n"
+    "    c[0][1] = f32(b[0].n)\n"
+    "    d[0].at.y = 1\n"
+    "}\n"
+    "kernel handed(a: R[]) { set(a[0].pos) }\n"
     "run { print(1) }\n";
 static const kjit_source lib = {
     "lib.knl", "kernel clear(x: f32[]) { let i = grid(1)\n if i < x.size { x[i] = 0 } }\n", 71};
@@ -43,6 +52,12 @@ static const expected params[] = {
     {"others", "r", "Row", NULL, NULL, NULL, NULL, 1, KJIT_F32, 1, 0, 1},
     {"others", "v", "i8[]", NULL, NULL, NULL, NULL, 1, KJIT_I8, 1, 0, 1},
     {"others", "w", "u32[]", NULL, NULL, NULL, NULL, 1, KJIT_U32, 1, 0, 1},
+    {"parts", "a", "R[]", NULL, NULL, NULL, NULL, 1, -1, 1, 0, 1},
+    {"parts", "b", "V[]", NULL, NULL, NULL, NULL, 1, -1, 1, 0, 0},
+    {"parts", "c", "f32x4[]", NULL, NULL, NULL, NULL, 1, KJIT_F32X4, 1, 0, 1},
+    {"parts", "d", "V[]", NULL, NULL, NULL, NULL, 1, -1, 1, 0, 1},
+    {"parts", "e", "f32[,]", NULL, NULL, NULL, NULL, 1, KJIT_F32, 2, 0, 0},
+    {"handed", "a", "R[]", NULL, NULL, NULL, NULL, 1, -1, 1, 0, 1},
     {"lib.clear", "x", "f32[]", NULL, NULL, NULL, NULL, 1, KJIT_F32, 1, 0, 1},
 };
 
@@ -87,7 +102,8 @@ static void test_kernels(void **state)
     FAILS(kjit_module_kernel_decl(m, "saxby", &decl), KJIT_NOT_FOUND, "did you mean 'saxpy'?");
     assert_string_equal(kjit_module_record_name(m, 0), "P");
     assert_string_equal(kjit_module_record_name(m, 1), "Q");
-    assert_null(kjit_module_record_name(m, 2));
+    assert_string_equal(kjit_module_record_name(m, 3), "V");
+    assert_null(kjit_module_record_name(m, 4));
     kjit_module_free(m);
 }
 

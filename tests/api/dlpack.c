@@ -256,6 +256,32 @@ static void test_in(void **state)
     assert_int_equal(deleted, 1);
 }
 
+/* The same of memory that the program wraps and protects, whatever its elements are. */
+static void test_protected(void **state)
+{
+    (void)state;
+    kjit_module *mod = module("record P { at: f32[2], weight: f32 }\n"
+                              "kernel read(p: P[], y: f32[]) { y[0] = p[1].at[1] + p[0].weight }\n"
+                              "kernel write(p: P[]) { p[1].at[0] = 5 }");
+    static const float memory[6] = {1, 2, 3, 4, 5, 6};
+    kjit_dtype dtype;
+    kjit_array *a, *y;
+    kjit_config one = {.grid = {1}, .block = {1}};
+    OK(kjit_module_record(mod, "P", &dtype));
+    OK(kjit_array_wrap(ctx, (void *)memory, dtype, 1, SHAPE(2), NULL, KJIT_HOST, &a));
+    OK(kjit_array_create(ctx, KJIT_F32, 1, SHAPE(1), 'C', KJIT_HOST, &y));
+    OK(kjit_array_protect(a));
+    assert_true(kjit_array_is_read_only(a));
+    OK(kjit_launch(mod, "read", &one, (kjit_arg[]){kjit_arg_array(a), kjit_arg_array(y)}, 2));
+    assert_true(*(float *)kjit_array_data(y) == 5 + 3);
+    FAILS(kjit_launch(mod, "write", &one, (kjit_arg[]){kjit_arg_array(a)}, 1), KJIT_INVALID,
+          "kernel 'write' writes 'p', and the array for it is read-only");
+    FAILS(kjit_array_set(a, SHAPE(0), &memory), KJIT_INVALID, "read-only");
+    kjit_array_free(a);
+    kjit_array_free(y);
+    kjit_module_free(mod);
+}
+
 /* Neither copies, elements nor kernels write it; what only reads it may. */
 static void test_read_only(void **state)
 {
@@ -446,6 +472,7 @@ int main(void)
         cmocka_unit_test(test_after_queued_work),
         cmocka_unit_test(test_in),
         cmocka_unit_test(test_read_only),
+        cmocka_unit_test(test_protected),
         cmocka_unit_test(test_refused_in),
         cmocka_unit_test(test_refused_out),
         cmocka_unit_test(test_outlives_context),

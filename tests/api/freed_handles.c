@@ -217,6 +217,7 @@ static void with_arrays(kjit_array *dead)
     FREED(kjit_array_transpose, (dead, NULL, &no_array));
     FREED(kjit_array_split, (dead, 2, &no_array, 1, &number));
     FREED(kjit_array_view, (dead, KJIT_F32, &no_array));
+    FREED(kjit_array_protect, (dead));
     FREED(kjit_array_field, (dead, "x", &no_array));
     FREED(kjit_array_get, (dead, index_, &out.element));
     FREED(kjit_array_set, (dead, index_, &out.element));

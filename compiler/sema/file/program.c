@@ -216,6 +216,22 @@ static void describe_param(kj_sema *s, const kj_item *item, const kj_param_decl 
     out->has_default = p->init != NULL; /* a wrong one has been told: launches may go without */
 }
 
+/* Of a record: has it arrays, whose elements may be written by what they are handed to? */
+static bool has_arrays(const kj_aggregate *of)
+{
+    for (int i = 0; of && kj_is_record(of) && i < of->n; i++)
+        if (kj_is_fixed(of->fields[i].of) || has_arrays(of->fields[i].of))
+            return true;
+    return false;
+}
+
+static bool may_be_written(const kj_sema *s, const kj_kernel_param *p, const kj_touched *w)
+{
+    bool parts =
+        w->touched && p->generic < 0 && p->ndim > 0 && has_arrays(kj_sema_aggregate(s, p->type));
+    return w->written || w->may_be_written || parts;
+}
+
 static void describe_kernel(kj_sema *s, const kj_item *item, kj_kernel_decl *decl)
 {
     kj_tkernel noted = {0};
@@ -233,11 +249,12 @@ static void describe_kernel(kj_sema *s, const kj_item *item, kj_kernel_decl *dec
     for (const kj_param_decl *p = item->params; p; p = p->next)
         decl->nparams++;
     decl->params = KJ_NEW_ARRAY(s->arena, kj_kernel_param, (size_t)decl->nparams + 1);
-    const bool *written = s->diag->errors ? NULL : kj_may_be_written(s->arena, item);
+    const kj_touched *written = s->diag->errors ? NULL : kj_arrays_written(s->arena, item);
     int i = 0;
     for (const kj_param_decl *p = item->params; p; p = p->next, i++) {
         describe_param(s, item, p, &decl->params[i]);
-        decl->params[i].may_be_written = written && written[i];
+        decl->params[i].may_be_written =
+            written && may_be_written(s, &decl->params[i], &written[i]);
         decl->nconsts += p->is_const;
     }
     kj_kernel_attrs(s, item, &noted);
