@@ -248,12 +248,57 @@ def element_bytes(context, number, value):
     return struct.pack(f"{lanes}H", *map(_types.bf16_bits, parts)) if of_bf16 else struct.pack(f"{lanes}{letter}", *parts)
 
 
+def _refuse(value, what):
+    raise _errors.ArgumentError(f"{value!r} is no {what}, or does not fit in one")
+
+
+def _check_number(value, name):
+    """As of a number that stands alone: is it of the type's kind, and does it fit there?"""
+    if name == "bool":
+        fits = isinstance(value, (bool, getattr(_types.numpy(), "bool_", bool)))
+    elif isinstance(value, (bool, str, bytes)) or not isinstance(value, numbers.Number):
+        fits = False
+    elif name[0] in "iu":
+        bits, signed = int(name[1:]), name[0] == "i"
+        fits = isinstance(value, numbers.Integral) and -(signed << bits - 1) <= value < 1 << bits - signed
+    elif name[0] == "c":
+        fits = True
+    else:
+        most = {"f16": 65519.99, "f32": 3.4028235677973366e38 - 1e30, "bf16": 3.3961775292304957e38 - 1e30}.get(name)
+        fits = isinstance(value, numbers.Real) and (most is None or value != value or not most < abs(value) < float("inf"))
+    if not fits:
+        _refuse(value, name)
+
+
+def _check_parts(value, dtype):
+    """Of NumPy's structures: every number of them."""
+    if dtype.subdtype:
+        for part in value if isinstance(value, (tuple, list)) else ():
+            _check_parts(part, _types.numpy().dtype((dtype.base, dtype.shape[1:])) if dtype.shape[1:] else dtype.base)
+    elif dtype.fields:
+        if len(value) != len(dtype.names):
+            raise _errors.ArgumentError(f"there are {len(dtype.names)} parts, not {len(value)}")
+        for part, name in zip(value, dtype.names):
+            _check_parts(part, dtype.fields[name][0])
+    else:
+        _check_number(value, "bool" if dtype.kind == "b" else f"{dtype.kind}{dtype.itemsize * 8}")
+
+
 def parts_as_bytes(context, number, parts):
     """A tuple or list as an argument of a type that has parts, a vector, tuple or record; None: it has none."""
-    if _types.NAMES.get(number) and _types.scalar_of(number)[1] == 1:
+    scalar, lanes = _types.scalar_of(number)
+    if _types.NAMES.get(number) and lanes == 1:
         return None
-    if _types.scalar_of(number)[1] not in (1, len(parts)):
-        raise _errors.ArgumentError(f"{_types.NAMES[number]} has {_types.scalar_of(number)[1]} numbers, not {len(parts)}")
+    if lanes not in (1, len(parts)):
+        raise _errors.ArgumentError(f"{_types.NAMES[number]} has {lanes} numbers, not {len(parts)}")
+    if lanes > 1:
+        for part in parts:
+            _check_number(part, _types.NAMES[scalar])
+        return element_bytes(context, number, tuple(parts))
+    dtype = _types.numpy_dtype(context, number)
+    if dtype is None:
+        raise TypeError("tuples and records are made of Python's tuples by NumPy, which is not installed")
+    _check_parts(tuple(parts), dtype)
     return element_bytes(context, number, tuple(parts))
 
 

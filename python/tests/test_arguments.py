@@ -151,8 +151,26 @@ kernel of_parts(t: (i32, f32), p: P, x: f32[]) { x[0] = f32(t[0]) + t[1]; x[1] =
         x = kjit.device_array(2, "f32")
         self.mod.of_parts[1, 1]((3, 4.5), (1.5, 7), x)
         self.assertEqual((x[0], x[1]), (7.5, 8.5))
-        with self.assertRaises(ValueError):
-            self.mod.of_parts[1, 1]((3,), (1.5, 7), x)
+        for t, p in (((3,), (1.5, 7)), ((2.5, 1.0), (1.5, 7)), ((3, 1.0), (1.5, "7")), ((True, 1.0), (1.5, 7)), ((2 ** 31, 1.0), (1.5, 7)),
+                     ((3, 1j), (1.5, 7)), ((3, 1e39), (1.5, 7)), ((3, 1.0), (1.5, 7.0))):
+            with self.assertRaises(kjit.ArgumentError, msg=f"{t} {p}"):
+                self.mod.of_parts[1, 1](t, p, x)
+        for v in ((-1, 2), (1.0, 2), (1, "2"), (True, 2), (1, 2 ** 32)):
+            with self.assertRaises(kjit.ArgumentError, msg=v):
+                self.mod.of_vector[1, 1](v, x)
+        self.mod.of_vector[1, 1]((np.uint32(3), np.int64(4)), x)
+        self.assertEqual(x[0], 34)
+
+    def test_read_only_records(self):
+        mod = module("record S { a: f32, b: f32[2] }\nkernel s(p: S[]) { p[0].b[1] = 5 }\nkernel r(p: S[], x: f32[]) { x[0] = p[0].b[1] }")
+        p = np.ones(2, mod.S.dtype)
+        p.flags.writeable = False
+        with self.assertRaisesRegex(kjit.InvalidError, "read-only"):
+            mod.s[1, 1](p)
+        self.assertEqual(p[0]["b"][1], 1)
+        x = kjit.device_array(1, "f32")
+        mod.r[1, 1](p, x)
+        self.assertEqual((x[0], kjit.asarray(p).read_only), (1, True))
 
 
 if __name__ == "__main__":
