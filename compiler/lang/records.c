@@ -242,6 +242,15 @@ static const char *type_text(const kj_field *f)
 
 static bool same_fields(comparison *c, const kj_aggregate *a, const kj_aggregate *b);
 
+/* Elements of arrays, which follow one another. */
+static bool same_size(const kj_aggregate *a, const kj_aggregate *b, char *why)
+{
+    if (a->size != b->size)
+        kj_snprintf(why, KJ_DIFFERENCE_TEXT, "%.40s has %lld bytes and %.40s %lld", a->name,
+                    (long long)a->size, b->name, (long long)b->size);
+    return a->size == b->size;
+}
+
 static bool same_field(comparison *c, const kj_field *f, const kj_field *g)
 {
     size_t len = strlen(c->path);
@@ -268,7 +277,9 @@ static bool same_field(comparison *c, const kj_field *f, const kj_field *g)
                     c->path, type_text(f), c->a, type_text(g), c->b);
         return false;
     }
-    if (records && !same_fields(c, f->of, g->of))
+    bool elements = kj_is_fixed(x);
+    if (records &&
+        (!same_fields(c, f->of, g->of) || (elements && !same_size(f->of, g->of, c->why))))
         return false;
     c->path[len] = '\0';
     return true;
@@ -287,13 +298,8 @@ static bool same_fields(comparison *c, const kj_aggregate *a, const kj_aggregate
                     (long long)b->fields[i].offset, c->b);
         return false;
     }
-    if (a->n == b->n && a->size == b->size)
+    if (a->n == b->n)
         return true;
-    if (a->n == b->n) {
-        kj_snprintf(c->why, KJ_DIFFERENCE_TEXT, "%.40s has %lld bytes and %.40s %lld", a->name,
-                    (long long)a->size, b->name, (long long)b->size);
-        return false;
-    }
     const kj_aggregate *longer = a->n > b->n ? a : b;
     kj_snprintf(c->why, KJ_DIFFERENCE_TEXT, "%.40s has no field '%.80s'", a->n > b->n ? c->b : c->a,
                 longer->fields[a->n > b->n ? b->n : a->n].name);
@@ -308,4 +314,9 @@ bool kj_same_layout(const kj_aggregate *a, const kj_aggregate *b, char why[KJ_DI
     comparison c = {
         .a = a->name, .b = b->name, .by_place = a->tuple || b->tuple, .why = why ? why : unread};
     return same_fields(&c, a, b);
+}
+
+bool kj_same_elements(const kj_aggregate *a, const kj_aggregate *b, char why[KJ_DIFFERENCE_TEXT])
+{
+    return kj_same_layout(a, b, why) && same_size(a, b, why);
 }

@@ -155,10 +155,13 @@ bool kj_records_full(kj_records *r);
 /* What a type is, the rows of aggregates.def included; NULL when it is a scalar. */
 const kj_aggregate *kj_aggregate_in(kj_records *r, kj_dtype t);
 const char *kj_type_name_in(kj_records *r, kj_dtype t);
-/* Do elements lie in memory alike, fields called alike? Where not, `why` says what differs first,
- * as "field 'pos.x' is f32 in A and f64 in B". */
+/* Do two lie in memory alike, fields called alike? Where not, `why` says what differs first, as
+ * "field 'pos.x' is f32 in A and f64 in B". One may be packed and the other not, and what is behind the
+ * last field longer. */
 enum { KJ_DIFFERENCE_TEXT = 400 };
 bool kj_same_layout(const kj_aggregate *a, const kj_aggregate *b, char why[KJ_DIFFERENCE_TEXT]);
+/* And do they in arrays, one behind the other? */
+bool kj_same_elements(const kj_aggregate *a, const kj_aggregate *b, char why[KJ_DIFFERENCE_TEXT]);
 
 typedef enum kj_op {
 #define BINARY(id, spelling, class) KJ_OP_##id,

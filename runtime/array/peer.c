@@ -40,7 +40,7 @@ static kjit_status check_types(const kjit_array *dst, const kjit_array *src)
 {
     char why[KJ_DIFFERENCE_TEXT];
     bool records = kj_is_record(dst->of) && kj_is_record(src->of);
-    if (records ? kj_same_layout(dst->of, src->of, why)
+    if (records ? kj_same_elements(dst->of, src->of, why)
                 : dst->dtype == src->dtype && !dst->of == !src->of)
         return KJIT_OK;
     return kj_fail(dst->ctx, KJIT_TYPE, "a copy from %s to %s: the element types differ%s%s",

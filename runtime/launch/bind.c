@@ -168,7 +168,7 @@ static kjit_status check_type(kj_binding *b, const kj_kernel_param *p, const kji
         return KJIT_OK;
     if (!kj_is_record(x) || !kj_is_record(y))
         return wrong_kind(b, p, arg);
-    if (kj_same_layout(x, y, why))
+    if (p->ndim > 0 ? kj_same_elements(x, y, why) : kj_same_layout(x, y, why))
         return KJIT_OK;
     return FAIL_OF(b, p, KJIT_TYPE, "'%s' takes %s, and not these: %s", NAME(b), p->name,
                    type_text(b, p, type), why);
@@ -244,7 +244,7 @@ static kjit_status bind_array(kj_binding *b, int i)
     b->read_only = b->read_only || a->buffer->read_only;
     b->smart = b->smart || a->smart;
     b->in = b->in || arg->kind == KJIT_ARG_IN;
-    if (b->small && kj_is_small(a))
+    if (b->small && kj_is_small(a, unit))
         return KJIT_OK;
     b->small = false;
     return check_extents(b, i);

@@ -17,9 +17,9 @@ static bool is_small_empty(const kjit_array *a)
     return stride < SMALL_SPAN;
 }
 
-bool kj_is_small(const kjit_array *a)
+bool kj_is_small(const kjit_array *a, int unit)
 {
-    int64_t span = 0, size = a->of ? a->of->least : kj_types[a->dtype].size;
+    int64_t span = 0, size = a->of && a->of->least < unit ? a->of->least : unit;
     if (a->size == 0)
         return is_small_empty(a);
     for (int i = 0; i < a->ndim; i++) {

@@ -66,7 +66,7 @@ kjit_status kj_check_writes(const kj_binding *b, const kj_variant *variant);
 /* ---- The key (key.c) ---- */
 
 /* Do 32 bits hold every index into it, and its extents and strides? */
-bool kj_is_small(const kjit_array *a);
+bool kj_is_small(const kjit_array *a, int unit);
 /* Its last extent where that is short and known to the variant; or 0. */
 uint8_t kj_known_last(const kj_binding *b, const kjit_array *a);
 /* Of a binding that has everything else: what the arrays' addresses allow, and the key. */

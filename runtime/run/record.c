@@ -89,7 +89,8 @@ static bool pack_record(kj_run *r, kj_span at, const char *what, const kj_aggreg
             return wrong_value(r, at, what, of->name, v);
         if (!kj_run_on_host(r, at, v, &host))
             return false;
-        memcpy(to, array_of(host)->data, (size_t)of->size);
+        int64_t given = array_of(host)->of->size;
+        memcpy(to, array_of(host)->data, (size_t)(given < of->size ? given : of->size));
         kj_run_drop(&host);
         return true;
     }
