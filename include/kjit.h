@@ -400,9 +400,9 @@ typedef struct kjit_fault {
 } kjit_fault;
 
 /* 1: the failure that kjit_last_error tells of is a kernel's fault, *out is it. Else 0, as for an out that is
- * NULL or says no size, and where there was no memory to keep it; nothing is written then. A launch has one fault, the first by its blocks' and threads'
- * order; a launch without a stream gives it, else the call that is told of the stream's first failure, or
- * kjit_run. No more than out->size bytes are written; what a program knows and the library does not is 0, and
+ * NULL or says no size, and where there was no memory to keep it; nothing is written then. A launch has one fault,
+ * the first by its blocks' and threads' order; a launch without a stream gives it, else the call that is told of
+ * the stream's first failure, or kjit_run. No more than out->size bytes are written; what a program knows and the library does not is 0, and
  * size stays. The texts are the library's, as long as that of kjit_last_error: until the thread's next call.
  * Devices give the same of what both find: RACE, INIT, BARRIER and GRID_BARRIER are found by the CPU
  * alone. Success does not clear it. */

@@ -27,9 +27,10 @@ static kj_span head_of(const kjit_module *mod, const kj_item *kernel)
 {
     const char *text = mod->source.text;
     kj_span span = kernel->name_span;
-    while (span.begin > kernel->span.begin &&
-           strncmp(text + span.begin, "kernel", strlen("kernel")) != 0)
+    do
         span.begin--;
+    while (span.begin > kernel->span.begin &&
+           strncmp(text + span.begin, "kernel", strlen("kernel")) != 0);
     int depth = 0;
     do {
         char c = text[span.end];
@@ -50,8 +51,10 @@ static uint32_t begin_of_line(const char *text, uint32_t at)
 static const char *comment_before(kjit_module *mod, const kj_item *item)
 {
     const char *text = mod->source.text;
-    uint32_t end = begin_of_line(text, item->attrs ? item->attrs->span.begin : item->span.begin);
-    uint32_t begin = end;
+    uint32_t first = item->attrs ? item->attrs->span.begin : item->span.begin,
+             end = begin_of_line(text, first), begin = end;
+    if (end + strspn(text + end, " \t@") < first)
+        return NULL; /* another item is on the line */
     while (begin > item->file->begin) {
         uint32_t line = begin_of_line(text, begin - 1);
         if (text[line + strspn(text + line, " \t")] != '#')

@@ -172,6 +172,7 @@ static void test_layouts(void **state)
         const char *text, *head, *doc;
     } cases[] = {
         {"kernel k() { }", "kernel k()", NULL},
+        {"# of j\nkernel j() { }; kernel k() { }", "kernel k()", NULL},
         {"# one\nkernel k(\n) { }", "kernel k()", "one"},
         {"## two\n#\n# three  \nkernel k( a : f32 ) { }", "kernel k(a : f32)", "two\n\nthree"},
         {"const c = 1 # of c\nkernel k(const n: i32 = (1 + 2)) { }",
