@@ -248,15 +248,21 @@ def element_bytes(context, number, value):
     return struct.pack(f"{lanes}H", *map(_types.bf16_bits, parts)) if of_bf16 else struct.pack(f"{lanes}{letter}", *parts)
 
 
-def _refuse(value, what):
-    raise _errors.ArgumentError(f"{value!r} is no {what}, or does not fit in one")
+def _rounds_to_infinity(value, name):
+    if name == "bf16":
+        return _types.bf16_bits(value) & 0x7FFF == 0x7F80
+    try:
+        struct.pack("<" + _types.format_of(_types.NUMBERS[name]), value)  # without < it is cast
+        return False
+    except OverflowError:
+        return True
 
 
 def _check_number(value, name):
     """As of a number that stands alone: is it of the type's kind, and does it fit there?"""
     if name == "bool":
         fits = isinstance(value, (bool, getattr(_types.numpy(), "bool_", bool)))
-    elif isinstance(value, (bool, str, bytes)) or not isinstance(value, numbers.Number):
+    elif isinstance(value, bool) or not isinstance(value, numbers.Number):
         fits = False
     elif name[0] in "iu":
         bits, signed = int(name[1:]), name[0] == "i"
@@ -264,20 +270,21 @@ def _check_number(value, name):
     elif name[0] == "c":
         fits = True
     else:
-        most = {"f16": 65519.99, "f32": 3.4028235677973366e38 - 1e30, "bf16": 3.3961775292304957e38 - 1e30}.get(name)
-        fits = isinstance(value, numbers.Real) and (most is None or value != value or not most < abs(value) < float("inf"))
+        fits = isinstance(value, numbers.Real) and (abs(value) == float("inf") or not _rounds_to_infinity(value, name))
     if not fits:
-        _refuse(value, name)
+        raise _errors.ArgumentError(f"{value!r} is no {name}, or does not fit in one")
 
 
 def _check_parts(value, dtype):
     """Of NumPy's structures: every number of them."""
+    value = value.tolist() if isinstance(value, (_types.numpy().ndarray, _types.numpy().void)) else value
     if dtype.subdtype:
-        for part in value if isinstance(value, (tuple, list)) else ():
-            _check_parts(part, _types.numpy().dtype((dtype.base, dtype.shape[1:])) if dtype.shape[1:] else dtype.base)
+        inner = _types.numpy().dtype((dtype.base, dtype.shape[1:])) if dtype.shape[1:] else dtype.base
+        for part in value if isinstance(value, (tuple, list)) else [value]: # one number stands for all
+            _check_parts(part, inner if isinstance(value, (tuple, list)) else dtype.base)
     elif dtype.fields:
-        if len(value) != len(dtype.names):
-            raise _errors.ArgumentError(f"there are {len(dtype.names)} parts, not {len(value)}")
+        if not isinstance(value, (tuple, list)) or len(value) != len(dtype.names):
+            raise _errors.ArgumentError(f"{value!r} has not the {len(dtype.names)} parts of {', '.join(dtype.names)}")
         for part, name in zip(value, dtype.names):
             _check_parts(part, dtype.fields[name][0])
     else:

@@ -11,8 +11,8 @@ Diagnostic.__doc__ = """What the compiler says of a place: severity is "error" o
 
 Parameter = collections.namedtuple("Parameter", "name type default doc ndim const may_be_written generic")
 Parameter.__doc__ = """What a kernel takes: type ("f32[,]") and default are as the source has them (default None: there is none), doc is the
-comment behind it, ndim the axes of an array (0: it is none), const whether code is made for its value, may_be_written whether the kernel
-writes there or gives it on, generic the type parameter that the launch decides ("T"), or None."""
+comment behind it, ndim the axes of an array (0: it is none), const whether code is made for its value, may_be_written whether
+the kernel writes there, as far as its text tells (False: surely not), generic the type parameter that the launch decides ("T"), or None."""
 
 
 class Module(_kjit.Module):

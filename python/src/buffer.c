@@ -132,12 +132,13 @@ int kjp_wrap(kjp_context *context, Py_buffer *view, int dtype, kjit_memory memor
                                       steps, memory, owner, kjp_owner_drop, out)
               : kjit_array_wrap(context->ctx, view->buf, (kjit_dtype)dtype, view->ndim, shape,
                                 steps, memory, out);
-    if (status == KJIT_OK && view->readonly && memory == KJIT_HOST)
-        status = kjit_array_protect(*out);
-    if (status == KJIT_OK)
-        return 0;
-    kjp_fail(context->ctx, status);
-    return -1;
+    if (status != KJIT_OK) {
+        kjp_fail(context->ctx, status);
+        return -1;
+    }
+    if (view->readonly && memory == KJIT_HOST)
+        kjit_array_protect(*out); /* of an array that was just made it does not fail */
+    return 0;
 }
 
 PyObject *kjp_from_buffer(kjp_context *context, PyObject *object)

@@ -152,7 +152,7 @@ kernel of_parts(t: (i32, f32), p: P, x: f32[]) { x[0] = f32(t[0]) + t[1]; x[1] =
         self.mod.of_parts[1, 1]((3, 4.5), (1.5, 7), x)
         self.assertEqual((x[0], x[1]), (7.5, 8.5))
         for t, p in (((3,), (1.5, 7)), ((2.5, 1.0), (1.5, 7)), ((3, 1.0), (1.5, "7")), ((True, 1.0), (1.5, 7)), ((2 ** 31, 1.0), (1.5, 7)),
-                     ((3, 1j), (1.5, 7)), ((3, 1e39), (1.5, 7)), ((3, 1.0), (1.5, 7.0))):
+                     ((3, 1j), (1.5, 7)), ((3, 1e39), (1.5, 7)), ((3, 1.0), (1.5, 7.0)), ((3, 1.0), (1.5, None))):
             with self.assertRaises(kjit.ArgumentError, msg=f"{t} {p}"):
                 self.mod.of_parts[1, 1](t, p, x)
         for v in ((-1, 2), (1.0, 2), (1, "2"), (True, 2), (1, 2 ** 32)):
@@ -160,6 +160,17 @@ kernel of_parts(t: (i32, f32), p: P, x: f32[]) { x[0] = f32(t[0]) + t[1]; x[1] =
                 self.mod.of_vector[1, 1](v, x)
         self.mod.of_vector[1, 1]((np.uint32(3), np.int64(4)), x)
         self.assertEqual(x[0], 34)
+
+    def test_arrays_in_records(self):
+        mod = module("record S { a: i32[2], b: f16 }\nkernel k(s: S, x: i32[]) { x[0] = s.a[0] * 10 + s.a[1] + i32(s.b) }")
+        x = kjit.device_array(1, "i32")
+        for s, sum in ((((1, 2), 3.0), 15), (([1, 2], 3), 15), ((np.array([1, 2]), np.float16(3)), 15), ((4, 0), 44)):
+            mod.k[1, 1](s, x)
+            self.assertEqual(x[0], sum)
+        for s in (((1.5, 2), 3), (2.5, 3), (np.array([1.5, 2.0]), 3), ((1, 2), 65520.0), (("1", 2), 3), 4):
+            with self.assertRaises((kjit.ArgumentError, TypeError), msg=s):
+                mod.k[1, 1](s, x)
+        mod.k[1, 1]((4, float("inf")), x)
 
     def test_read_only_records(self):
         mod = module("record S { a: f32, b: f32[2] }\nkernel s(p: S[]) { p[0].b[1] = 5 }\nkernel r(p: S[], x: f32[]) { x[0] = p[0].b[1] }")
