@@ -462,6 +462,13 @@ static PyObject *kernel_doc(PyObject *object, void *unused)
                                 decl.head);
 }
 
+/* Comments may be in any encoding. */
+static PyObject *comment(const char *text)
+{
+    return text ? PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace")
+                : Py_NewRef(Py_None);
+}
+
 /* A tuple of kjit.Parameter. */
 static PyObject *kernel_parameters(PyObject *object, void *unused)
 {
@@ -474,11 +481,12 @@ static PyObject *kernel_parameters(PyObject *object, void *unused)
     for (int i = 0; all && i < decl.nparams; i++) {
         kjit_kernel_param p = {.size = sizeof p};
         kjit_status status = kjit_module_kernel_param(self->module->mod, decl.name, i, &p);
-        PyObject *one = status == KJIT_OK
-                            ? PyObject_CallFunction(make, "sszziNNz", p.name, p.type, p.value,
-                                                    p.doc, p.ndim, PyBool_FromLong(p.is_const),
-                                                    PyBool_FromLong(p.may_be_written), p.generic)
-                            : kjp_done(self->module->context->ctx, status);
+        PyObject *one =
+            status == KJIT_OK
+                ? PyObject_CallFunction(make, "sszNiNNz", p.name, p.type, p.value, comment(p.doc),
+                                        p.ndim, PyBool_FromLong(p.is_const),
+                                        PyBool_FromLong(p.may_be_written), p.generic)
+                : kjp_done(self->module->context->ctx, status);
         if (!one || PyTuple_SetItem(all, i, one) < 0)
             Py_CLEAR(all);
     }

@@ -1,4 +1,6 @@
 """Launches: grids, blocks, forall, what they refuse, and kernels as objects."""
+import pathlib
+import tempfile
 import unittest
 
 import kjit
@@ -122,6 +124,14 @@ class Launches(unittest.TestCase):
         self.assertEqual([p.name for p in self.mod.saxpy.parameters], ["a", "x", "y"])
         with self.assertRaises(kjit.NotFoundError):
             mod["none"].parameters
+
+    def test_comments_of_any_encoding(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "latin.knl")
+            path.write_bytes(b"# Gr\xf6\xdfe\nkernel k(x: f32[], # \xfcber\n n: i32) { x[0] = n }\n")
+            kernel = kjit.compile(path).k
+            self.assertEqual([p.doc for p in kernel.parameters], ["\ufffdber", None])
+            self.assertTrue(kernel.__doc__.endswith("kernel k(x: f32[], n: i32)"))
 
     def test_requires(self):
         mod = module("kernel f(x: f32[], y: f32[]) { requires x.size == y.size; let i = grid(1); if i < y.size { y[i] = x[i] } }")
