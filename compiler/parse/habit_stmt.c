@@ -4,6 +4,7 @@
 #include "knl.tab.h"
 #include "lang/types.h"
 #include "parse/habit.h"
+#include "parse/mistake.h"
 
 /* ---- new f32[10], new P(1) ---- */
 
@@ -175,5 +176,45 @@ bool kj_habit_closed_early(kj_parser *p, kj_message *m, kj_span at)
         return false;
     kj_hint(p->diag, m, "leave out the ')' before ',': it closes the call");
     kj_fix(p->diag, m, (kj_span){close - 1, close}, "%s", "");
+    return true;
+}
+
+/* ---- k[grid=1, block=4], a[i=0]: what stands in brackets has no names ---- */
+
+bool kj_habit_index_names(const kj_mistake *x, kj_message *m)
+{
+    static const char *const first[] = {"grid", "blocks", "griddim", "grid_dim", "gridDim"};
+    static const char *const second[] = {"block", "threads", "blockdim", "block_dim", "blockDim"};
+    kj_parser *p = x->p;
+    const kj_bracket *open = p->nopen ? &p->open[p->nopen - 1] : NULL;
+    uint32_t end = open && open->kind == '[' ? kj_closing(p->source, open->span.begin) : 0;
+    if (!end || p->prev != KJ_TK_NAME)
+        return false;
+    const char *inside = kj_piece(p, open->span.end, end),
+               *name = kj_mistake_source(p, p->prev_span);
+    bool launch = false;
+    for (size_t i = 0; i < sizeof first / sizeof *first; i++)
+        launch |= strcmp(name, first[i]) == 0 || strcmp(name, second[i]) == 0;
+    if (strcmp(name, "stream") == 0) {
+        kj_mistake_hint(x, m, "a launch in a stream is written k[blocks, threads, stream](x)");
+        kj_fix(p->diag, m, (kj_span){p->prev_span.begin, x->at.end}, "%s", "");
+        return true;
+    }
+    kj_mistake_hint(x, m,
+                    launch ? "a launch is written k[blocks, threads](x)"
+                           : "an index has no name: a[i]; '==' compares");
+    for (size_t i = 0; launch && i < sizeof first / sizeof *first; i++) {
+        const char *a = inside + strspn(inside, " "), *b = a;
+        size_t n = strlen(first[i]), depth = 0;
+        for (; *b && (*b != ',' || depth > 0); b++)
+            depth += (*b == '(') - (size_t)(*b == ')');
+        const char *value = b + (*b == ',');
+        value += strspn(value, " ");
+        size_t k = strlen(second[i]);
+        if (*b && strncmp(a, first[i], n) == 0 && a[n] == '=' &&
+            strncmp(value, second[i], k) == 0 && value[k] == '=' && !strchr(value + k + 1, '='))
+            kj_fix(p->diag, m, (kj_span){open->span.end, end}, "%.*s, %s",
+                   (int)(b - a - (long)n - 1), a + n + 1, value + k + 1);
+    }
     return true;
 }

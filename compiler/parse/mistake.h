@@ -66,6 +66,8 @@ bool kj_has_brace(const kj_mistake *x);
 /* header.c: reports one where few tokens could come, by their names. */
 void kj_at_tokens(const kj_mistake *x);
 void kj_mistake_paths(const kj_mistake *x, kj_message *m); /* :: */
+/* k[grid=1, block=4], a[i=0] (habit_stmt.c) */
+bool kj_habit_index_names(const kj_mistake *x, kj_message *m);
 /* A word before a parameter or its type that is none here is to be left out; false: it is another. */
 bool kj_leave_qualifier(const kj_mistake *x, kj_message *m, kj_span word);
 /* A colon where a block begins: Python's, or what other languages have for '->'. */

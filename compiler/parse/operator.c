@@ -149,40 +149,6 @@ static void hint_first_word(const kj_mistake *x, kj_message *m)
         kj_hint_keyword(x, m, (kj_span){begin, end}, NULL, 0);
 }
 
-/* k[grid=1, block=4], a[i=0]: what stands in brackets has no names. */
-static bool hint_index_names(const kj_mistake *x, kj_message *m)
-{
-    static const char *const first[] = {"grid", "blocks", "griddim", "grid_dim", "gridDim"};
-    static const char *const second[] = {"block", "threads", "blockdim", "block_dim", "blockDim"};
-    kj_parser *p = x->p;
-    const kj_bracket *open = p->nopen ? &p->open[p->nopen - 1] : NULL;
-    uint32_t end = open && open->kind == '[' ? kj_closing(p->source, open->span.begin) : 0;
-    if (!end || p->prev != KJ_TK_NAME)
-        return false;
-    const char *inside = kj_piece(p, open->span.end, end),
-               *name = kj_mistake_source(p, p->prev_span);
-    bool launch = false;
-    for (size_t i = 0; i < sizeof first / sizeof *first; i++)
-        launch |= strcmp(name, first[i]) == 0 || strcmp(name, second[i]) == 0;
-    kj_mistake_hint(x, m,
-                    launch ? "a launch is written k[blocks, threads](x)"
-                           : "an index has no name: a[i]; '==' compares");
-    for (size_t i = 0; launch && i < sizeof first / sizeof *first; i++) {
-        const char *a = inside + strspn(inside, " "), *b = a;
-        size_t n = strlen(first[i]), depth = 0;
-        for (; *b && (*b != ',' || depth > 0); b++)
-            depth += (*b == '(') - (size_t)(*b == ')');
-        const char *value = b + (*b == ',');
-        value += strspn(value, " ");
-        size_t k = strlen(second[i]);
-        if (*b && strncmp(a, first[i], n) == 0 && a[n] == '=' &&
-            strncmp(value, second[i], k) == 0 && value[k] == '=' && !strchr(value + k + 1, '='))
-            kj_fix(p->diag, m, (kj_span){open->span.end, end}, "%.*s, %s",
-                   (int)(b - a - (long)n - 1), a + n + 1, value + k + 1);
-    }
-    return true;
-}
-
 /* x .= y, x .+= y of Julia: the dot is left out, of a whole array all elements are named. */
 static bool hint_assigned(const kj_mistake *x, kj_message *m)
 {
@@ -235,7 +201,7 @@ static void fix_list(const kj_mistake *x, kj_message *m, char closer)
     kj_span gap = {p->prev_span.end, p->prev_span.end};
     bool item =
         kj_met(x, "name") || kj_met(x, "integer") || kj_met(x, "number") || kj_met(x, "string");
-    if ((kj_met(x, "=") && hint_index_names(x, m)) || (closer == ']' && kj_habit_rows(x->p, m)))
+    if ((kj_met(x, "=") && kj_habit_index_names(x, m)) || (closer == ']' && kj_habit_rows(x->p, m)))
         return;
     if (kj_met(x, ":") && p->prev == KJ_TK_NAME && closer == ')' &&
         !strchr(":=", p->source->text[x->at.end])) { /* P(x: 1) */

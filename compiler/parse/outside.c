@@ -220,6 +220,9 @@ void kj_at_item(const kj_mistake *x)
     else if (kj_met(x, "name") && is_quoted(x) &&
              strcmp(kj_mistake_source(x->p, x->at), "load") == 0)
         kj_mistake_hint(x, m, kj_foreign_word("import", NULL));
+    else if (kj_met(x, "name") && is_quoted(x) &&
+             strcmp(kj_mistake_source(x->p, x->at), "extern") == 0)
+        kj_mistake_hint(x, m, "names stay as they are written: kernel name(x: f32[]) { ... }");
     else if (kj_met(x, "name") && !kj_hint_c_item(x, m))
         kj_hint_keyword(x, m, x->at, item_words, sizeof item_words / sizeof *item_words);
     if (!m->hint && !kj_met(x, "end of file"))

@@ -168,6 +168,10 @@ bool kj_hint_method(kj_sema *s, kj_message *m, const kj_expr *e)
         {"cuda", "to_device(@) is a copy on the device", true},
         {"cpu", "@.copy_to_host() is a copy on the host", true},
         {"numpy", "@.copy_to_host() is a copy on the host", true},
+        {"nbytes", "bytes are @.size times those of an element: 4 of f32", true},
+        {"nbytes", "bytes are @.size times those of an element: 4 of f32", false},
+        {"itemsize", "the type's name tells it: an f32 has 4 bytes", true},
+        {"itemsize", "the type's name tells it: an f32 has 4 bytes", false},
         {"unwrap", "there are no options: a value is there", true},
         {"unwrap", "there are no options: a value is there", false},
     };

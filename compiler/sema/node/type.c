@@ -155,9 +155,23 @@ kj_dtype kj_type_by_name(kj_sema *s, const char *name, kj_span span)
     return KJ_VOID;
 }
 
+/* np.float32: is it of a module of another language's? (reported) */
+static bool is_of_module(kj_sema *s, const kj_type_ref *ref)
+{
+    const char *type = kj_type_meant(ref->member);
+    if (!type || kj_scope_find(s->scope, ref->space))
+        return false;
+    kj_message *m = kj_sema_error(s, ref->name_span, KJ_RULE_UNDECLARED,
+                                  "'%s' is not declared: there are no modules", ref->space);
+    kj_write(s->diag, m, ref->name_span, "%s", type);
+    return true;
+}
+
 /* blur.Params */
 static kj_dtype type_of_file(kj_sema *s, const kj_type_ref *ref)
 {
+    if (is_of_module(s, ref))
+        return KJ_VOID;
     kj_symbol *sym = kj_scope_member(s, ref->space, ref->member, ref->name_span);
     return sym ? kj_type_of_symbol(s, sym, ref->name, ref->name_span) : KJ_VOID;
 }

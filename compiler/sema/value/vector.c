@@ -37,6 +37,20 @@ static bool is_mask(const kj_operand *v)
     return kj_type_of(v->kind == KJ_V_TUPLE && v->u.tuple.n > 0 ? v->u.tuple.items : v) == KJ_BOOL;
 }
 
+/* v * (2.0, 3.0): a vector of the others' type is meant. */
+static void hint_as_vector(kj_sema *s, kj_message *m, const kj_operand *v, int n,
+                           const kj_operand *tuple)
+{
+    const char *text = s->diag->source->text + tuple->span.begin;
+    for (int i = 0; i < n; i++)
+        if (is_vector(&v[i]) && tuple->kind == KJ_V_TUPLE && !tuple->u.tuple.of &&
+            tuple->u.tuple.n == v[i].u.tuple.n && *text == '(') {
+            kj_write(s->diag, m, tuple->span, "%s%.*s", v[i].u.tuple.of->name,
+                     (int)(tuple->span.end - tuple->span.begin), text);
+            return;
+        }
+}
+
 /* How many parts the vectors among the operands have; 0 after an error. The others are made
  * repeatable. `letters` is the signature of a builtin, which may take bools. */
 static int common_count(kj_sema *s, kj_operand *v, int n, const char *letters, kj_span span,
@@ -47,9 +61,10 @@ static int common_count(kj_sema *s, kj_operand *v, int n, const char *letters, k
         if (letters && letters[i] == 'b' && is_mask(&v[i]))
             continue;
         if (!is_vector(&v[i]) && !is_number(&v[i])) {
-            kj_sema_error(s, v[i].span, KJ_RULE_TYPE_MISMATCH,
-                          "%s works on vectors and numbers here, not on %s", what,
-                          kj_describe(s, &v[i]));
+            kj_message *m = kj_sema_error(s, v[i].span, KJ_RULE_TYPE_MISMATCH,
+                                          "%s works on vectors and numbers here, not on %s", what,
+                                          kj_describe(s, &v[i]));
+            hint_as_vector(s, m, v, n, &v[i]);
             return 0;
         }
         if (!is_vector(&v[i])) {
