@@ -848,7 +848,8 @@ KJIT_API kjit_status kjit_array_format(kjit_array *a, char **out);
 /* ---- Streams and events ---- */
 
 /* Work in a stream runs in order, beside the caller and other streams. A kernel's failure there is
- * given by the next call that synchronises the stream or the context; events tell no failures.
+ * given by the next call that synchronises the stream or the context; events tell no failures, see
+ * kjit_stream_failure.
  * A stream may be NULL but for kjit_graph_begin and the functions that begin with kjit_stream_ (of
  * which kjit_stream_wait says what NULL is): the call then waits for all work queued before on every
  * stream, runs, and has finished on return. */
@@ -883,6 +884,9 @@ KJIT_API int kjit_stream_number(const kjit_stream *s);
  * nobody is. */
 KJIT_API kjit_status kjit_stream_synchronize(kjit_stream *s);
 KJIT_API kjit_status kjit_stream_query(kjit_stream *s, int *done); /* never waits */
+/* The first failure of the stream's work that has ended, which nobody has been told: it is told then, as by
+ * kjit_stream_synchronize. KJIT_OK where there is none yet. Never waits: for who has waited by an event. */
+KJIT_API kjit_status kjit_stream_failure(kjit_stream *s);
 
 /* Ends the launches that were put into the stream before, by any thread, and returns at once: those that
  * run stop, those that wait do not begin, each of them fails with KJIT_CANCELLED and says where it was.

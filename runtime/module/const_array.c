@@ -10,7 +10,8 @@
 static int find(const kjit_module *mod, const char *name)
 {
     for (int i = 0; i < mod->program->nfilled; i++)
-        if (strcmp(mod->program->filled[i].name, name) == 0)
+        if (strcmp(mod->program->filled[i].name, name) == 0 ||
+            kj_is_called(mod, mod->program->filled[i].name, name))
             return i;
     return -1;
 }

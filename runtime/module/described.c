@@ -86,13 +86,14 @@ static kjit_kernel_param parameter(kjit_module *mod, const kj_kernel_decl *kerne
     const kj_generic *generic = p->generic >= 0 ? kernel->generics : NULL;
     for (int k = 0; k < p->generic; k++)
         generic = generic->next;
-    uint32_t end = written->init ? written->init->span.end : written->type->span.end;
+    kj_span type = written->type->span,
+            value = written->init ? kj_written_value(mod, type.end, written->init->span) : type;
     return (kjit_kernel_param){
         .size = sizeof(kjit_kernel_param),
         .name = p->name,
         .type = kj_module_text(mod, written->type->span),
-        .value = written->init ? kj_module_text(mod, written->init->span) : NULL,
-        .doc = kj_remark_behind(mod, end),
+        .value = written->init ? kj_module_text(mod, value) : NULL,
+        .doc = kj_remark_behind(mod, value.end),
         .has_dtype = !generic,
         .dtype = generic ? KJIT_BOOL : (kjit_dtype)p->type,
         .generic = generic ? generic->name : NULL,

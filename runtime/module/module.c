@@ -456,6 +456,22 @@ int kjit_module_has_run(kjit_module *mod)
     return kj_can_ask(mod, KJ_MODULE) && mod->program && mod->program->run;
 }
 
+bool kj_is_called(const kjit_module *mod, const char *full, const char *name)
+{
+    const char *dot = strchr(name, '.');
+    if (!dot)
+        return false;
+    size_t size = (size_t)(dot - name);
+    const kj_item *use = mod->program->file->items;
+    for (; use && use->kind == KJ_I_USE; use = use->next) {
+        const char *space = use->used ? use->used->space : NULL;
+        if (space && strlen(use->name) == size && memcmp(use->name, name, size) == 0)
+            return strncmp(full, space, strlen(space)) == 0 &&
+                   strcmp(full + strlen(space), dot) == 0;
+    }
+    return false;
+}
+
 kj_kernel *kj_module_find(kjit_module *mod, const char *name)
 {
     uint64_t hash = kj_hash(name, strlen(name));
@@ -464,6 +480,9 @@ kj_kernel *kj_module_find(kjit_module *mod, const char *name)
         if (k->name_hash == hash && strcmp(k->decl->name, name) == 0)
             return k;
     }
+    for (int i = 0; i < mod->nall; i++)
+        if (kj_is_called(mod, mod->kernels[i].decl->name, name))
+            return &mod->kernels[i];
     return NULL;
 }
 

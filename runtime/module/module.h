@@ -127,7 +127,12 @@ void kj_list_params(kjit_module *mod);      /* params.c: while it is made */
 void kj_describe_kernels(kjit_module *mod); /* described.c: likewise */
 /* The comment behind `at` on its line, without the #, or NULL (params.c). */
 const char *kj_remark_behind(kjit_module *mod, uint32_t at);
-const char *kj_module_text(kjit_module *mod, kj_span span);    /* a copy */
+const char *kj_module_text(kjit_module *mod, kj_span span); /* a copy */
+/* A default value behind what ends at `before` and a `=`, with the parentheses around it, which its tree has not
+ * (params.c). */
+kj_span kj_written_value(const kjit_module *mod, uint32_t before, kj_span span);
+/* Is it another name of the one that is called `full`? A file may use one by several names. */
+bool kj_is_called(const kjit_module *mod, const char *full, const char *name);
 void kj_module_drop(kjit_module *mod);                         /* on any thread */
 kj_kernel *kj_module_find(kjit_module *mod, const char *name); /* NULL: none */
 /* KJIT_NOT_FOUND, with a name that is near. */

@@ -10,6 +10,26 @@ const char *kj_module_text(kjit_module *mod, kj_span span)
                            mod->source.text + span.begin);
 }
 
+/* Behind blanks, line ends and comments. */
+static uint32_t next_word(const char *text, uint32_t at)
+{
+    for (;;) {
+        at += (uint32_t)strspn(text + at, " \t\r\n");
+        if (text[at] != '#')
+            return at;
+        at += (uint32_t)strcspn(text + at, "\r\n");
+    }
+}
+
+kj_span kj_written_value(const kjit_module *mod, uint32_t before, kj_span span)
+{
+    const char *text = mod->source.text;
+    uint32_t begin = next_word(text, next_word(text, before) + 1), end = span.end;
+    for (uint32_t at = begin; at < span.begin && text[at] == '('; at = next_word(text, at + 1))
+        end = next_word(text, end) + 1;
+    return (kj_span){begin, end};
+}
+
 const char *kj_remark_behind(kjit_module *mod, uint32_t at)
 {
     const char *text = mod->source.text + at;
@@ -25,7 +45,8 @@ static void describe(kjit_module *mod, const kj_stmt *s, kjit_param_info *out)
     const kj_expr *init = s->u.let.init;
     out->name = s->u.let.names->name;
     out->type = s->u.let.type ? kj_module_text(mod, s->u.let.type->span) : NULL;
-    out->value = init ? kj_module_text(mod, init->span) : NULL;
+    uint32_t before = s->u.let.type ? s->u.let.type->span.end : s->u.let.names->span.end;
+    out->value = init ? kj_module_text(mod, kj_written_value(mod, before, init->span)) : NULL;
     out->doc = kj_remark_behind(mod, s->span.end);
 }
 

@@ -458,3 +458,13 @@ kjit_status kjit_stream_query(kjit_stream *s, int *done)
         *done = s->ctx->ops->idle(s->queue);
     return status;
 }
+
+kjit_status kjit_stream_failure(kjit_stream *s)
+{
+    kjit_status status = kj_enter_stream(s);
+    if (status != KJIT_OK)
+        return status;
+    kj_telling telling;
+    status = take_failure(s, &telling);
+    return kj_stream_report(s->ctx, status, telling);
+}

@@ -53,6 +53,7 @@ static void streams(void **state)
     HARMLESS(kjit_stream_free, (NULL));
     NONE(kjit_stream_synchronize, (NULL));
     NONE(kjit_stream_query, (NULL, &done));
+    NONE(kjit_stream_failure, (NULL));
     NONE(kjit_stream_cancel, (NULL));
     BAD(kjit_stream_query, (own.stream, NULL), KJIT_INVALID, "done is NULL");
     NONE(kjit_stream_wait, (own.stream, NULL));
@@ -330,6 +331,7 @@ static void child(void)
     FORKED(kjit_event_query, (own.event, &done));
     FORKED(kjit_stream_synchronize, (own.stream));
     FORKED(kjit_stream_query, (own.stream, &done));
+    FORKED(kjit_stream_failure, (own.stream));
     FORKED(kjit_stream_cancel, (own.stream));
     FORKED(kjit_stream_wait, (own.stream, own.event));
     FORKED(kjit_event_create, (own.ctx, 1, &no_event));

@@ -192,12 +192,42 @@ static void test_layouts(void **state)
     }
 }
 
+/* Defaults are as they are written, in the parentheses that are around them. */
+static void test_brackets(void **state)
+{
+    (void)state;
+    static const char *const values[][2] = {
+        {"(1 + 2)", "(1 + 2)"},
+        {" ( (3)\n ) # three", "( (3)\n )"},
+        {"(1) + 2", "(1) + 2"},
+        {"2 * (1 + 2)", "2 * (1 + 2)"},
+        {"(1 + 2) * (3)", "(1 + 2) * (3)"},
+        {"-(2)", "-(2)"},
+        {"2", "2"},
+        {"( # one\n 1)", "( # one\n 1)"},
+    };
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        char text[200];
+        snprintf(text, sizeof text,
+                 "kernel k(x: i32[], const n: i32 = %s\n) { x[0] = n }\nrun { param m = "
+                 "%s\nprint(m) }\n",
+                 values[i][0], values[i][0]);
+        kjit_module *m = make_described(text);
+        kjit_kernel_param p = {.size = sizeof p};
+        kjit_param_info info;
+        OK(kjit_module_kernel_param(m, "k", 1, &p));
+        assert_string_equal(p.value, values[i][1]);
+        assert_true(kjit_module_param(m, 0, &info));
+        assert_string_equal(info.value, values[i][1]);
+        kjit_module_free(m);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kernels),
-        cmocka_unit_test(test_parameters),
-        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_kernels), cmocka_unit_test(test_parameters),
+        cmocka_unit_test(test_sizes),   cmocka_unit_test(test_brackets),
         cmocka_unit_test(test_layouts),
     };
     return cmocka_run_group_tests(tests, make_context, drop_context);

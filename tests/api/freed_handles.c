@@ -271,6 +271,7 @@ static void with_streams(kjit_stream *dead)
     FREED(kjit_to_host, (own.device, dead, &no_array));
     FREED(kjit_stream_synchronize, (dead));
     FREED(kjit_stream_query, (dead, &out.flag));
+    FREED(kjit_stream_failure, (dead));
     FREED(kjit_stream_cancel, (dead));
     FREED(kjit_stream_callback, (dead, call_back, NULL));
     FREED(kjit_stream_wait, (dead, own.event));

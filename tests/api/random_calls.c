@@ -267,7 +267,9 @@ static kjit_status wait_for(void)
     switch (draw(10)) {
     case 0: return kjit_synchronize(any(&contexts));
     case 1: return kjit_deallocate_pending(any(&contexts));
-    case 2: return kjit_stream_synchronize(any(&streams));
+    case 2:
+        return draw(4) ? kjit_stream_synchronize(any(&streams))
+                       : kjit_stream_failure(any(&streams));
     case 3: return kjit_stream_query(any(&streams), &done);
     case 4: return kjit_stream_callback(any(&streams), call_back, NULL);
     case 5: return kjit_stream_wait(any(&streams), any(&events));

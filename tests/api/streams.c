@@ -367,6 +367,35 @@ static void test_first_failure(void **state)
     kjit_module_free(failing);
 }
 
+/* Who waits by an event asks the stream for its failure, which is told once; what comes later is not waited for. */
+static void test_failure_of_a_stream(void **state)
+{
+    (void)state;
+    kjit_module *bad = module("kernel bad(x: i32[], n: i32) { assert(x[0] > n, \"of it\") }");
+    kjit_array *a = zeros(1, KJIT_HOST);
+    kjit_stream *s;
+    kjit_event *e;
+    atomic_bool open = false;
+    kjit_arg args[] = {kjit_arg_array(a), kjit_arg_i64(5)};
+    OK(kjit_stream_create(ctx, &s));
+    OK(kjit_event_create(ctx, 0, &e));
+    OK(kjit_stream_failure(s));
+    OK(kjit_launch(bad, "bad", &(kjit_config){.grid = {1}, .block = {1}, .stream = s}, args, 2));
+    OK(kjit_event_record(e, s));
+    OK(kjit_stream_callback(s, wait_at, &open));
+    OK(kjit_event_synchronize(e));
+    kjit_status status = kjit_stream_failure(s);
+    atomic_store(&open, true);
+    assert_int_equal(status, KJIT_FAULT);
+    assert_non_null(strstr(kjit_last_error(ctx), "of it"));
+    OK(kjit_stream_failure(s));
+    OK(kjit_stream_synchronize(s));
+    kjit_event_free(e);
+    kjit_stream_free(s);
+    kjit_array_free(a);
+    kjit_module_free(bad);
+}
+
 /* Streams' failures outlive them, until someone is told of each, in their order, and in full. */
 static void test_failures_of_freed_streams(void **state)
 {
@@ -421,6 +450,7 @@ int main(void)
         cmocka_unit_test(test_many_streams),
         cmocka_unit_test(test_recorded_again),
         cmocka_unit_test(test_first_failure),
+        cmocka_unit_test(test_failure_of_a_stream),
         cmocka_unit_test(test_failures_of_freed_streams),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_after_what_is_queued),

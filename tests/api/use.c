@@ -55,6 +55,37 @@ static void test_table(void **state)
     kjit_module_free(m);
 }
 
+/* A file that is used by two names is one, and known by both. */
+static void test_two_names(void **state)
+{
+    (void)state;
+    static const char both[] = "use \"blur.knl\" as one\nuse \"blur.knl\" as two\n"
+                               "kernel k(a: f32[]) { a[grid(1)] = two.twice(f32(3)) + one.T[0] }\n";
+    kjit_module *m;
+    kjit_array *t;
+    kjit_dtype p, q;
+    kjit_kernel_decl decl = {.size = sizeof decl};
+    kjit_source source = {"lib/blur.knl", blur, sizeof blur - 1};
+    kjit_compile_options o = {.sources = &source, .nsources = 1};
+    OK(compile(both, &o, &m));
+    OK(kjit_array_create(ctx, KJIT_F32, 1, &(int64_t){2}, 'C', KJIT_HOST, &t));
+    ((float *)kjit_array_data(t))[1] = 0.5f;
+    OK(kjit_module_set_const(m, "two.T", t));
+    OK(kjit_module_record(m, "one.P", &p));
+    OK(kjit_module_record(m, "two.P", &q));
+    assert_int_equal(p, q);
+    kjit_arg arg = kjit_arg_value(p, &(float){4});
+    assert_true(run(m, "one.rows", &arg) == 8.5f);
+    assert_true(run(m, "two.rows", &arg) == 8.5f);
+    OK(kjit_module_kernel_decl(m, "two.rows", &decl));
+    assert_string_equal(decl.name, "one.rows");
+    FAILS(kjit_module_kernel_decl(m, "three.rows", &decl), KJIT_NOT_FOUND, "no kernel");
+    FAILS(kjit_module_kernel_decl(m, "two.row", &decl), KJIT_NOT_FOUND, "no kernel");
+    FAILS(kjit_module_set_const(m, "two.U", t), KJIT_NOT_FOUND, "no const array");
+    kjit_array_free(t);
+    kjit_module_free(m);
+}
+
 typedef struct asked {
     pthread_t thread;
     int n;
@@ -186,9 +217,10 @@ static void test_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),   cmocka_unit_test(test_function),
-        cmocka_unit_test(test_folders), cmocka_unit_test(test_library),
-        cmocka_unit_test(test_wrong),   cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_table),     cmocka_unit_test(test_function),
+        cmocka_unit_test(test_folders),   cmocka_unit_test(test_library),
+        cmocka_unit_test(test_wrong),     cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_two_names),
     };
     return cmocka_run_group_tests(tests, make_context, drop_context);
 }
