@@ -10,8 +10,9 @@ from ._array import Array
 from ._context import (Context, Device, asarray, compile, default_context, default_stream, defer_cleanup, device_array,
                        device_array_like, devices, event, event_elapsed_time, external_stream, from_dlpack, managed_array,
                        mapped_array, pinned_array, set_default_context, stream, synchronize, to_device)
-from ._errors import (ArgumentError, Cancelled, CompileError, DeviceError, Error, Fault, FileError, InvalidError,
-                      KernelWarning, LaunchError, LimitError, NotFoundError, OutOfMemoryError, ShapeError, Timeout)
+from ._errors import (AbsentError, ArgumentError, Cancelled, CompileError, DeviceError, ElementError, Error, ExportError, Fault,
+                      FileError, InvalidError, KernelWarning, LaunchError, LimitError, NotFoundError, OutOfMemoryError,
+                      RangeError, ShapeError, Timeout)
 from ._interop import In, Out
 from ._kjit import Event, Kernel, Launcher, Stream
 from ._kjit import _version

@@ -1,8 +1,7 @@
 """Arrays of kjit's: in the device's memory, or over memory of the program's."""
-import numbers
-import struct
+import ctypes
 
-from . import _errors, _kjit, _types
+from . import _element, _errors, _interop, _kjit, _types
 
 _MEMORY = ("host", "device", "pinned", "mapped", "managed")
 _DLPACK = {"host": 1, "device": 2, "pinned": 3, "mapped": 3, "managed": 13}
@@ -37,8 +36,7 @@ class Array(_kjit.Array):
     @property
     def dtype(self):
         """NumPy's dtype, where it is installed and has one, else the type's name."""
-        found = _types.numpy_dtype(self._context, self._dtype)
-        return self.type if found is None else found
+        return _types.dtype_of(self._context, self._dtype)
 
     @property
     def nbytes(self):
@@ -60,14 +58,14 @@ class Array(_kjit.Array):
     @property
     def __array_interface__(self):
         if not self._is_visible():
-            raise AttributeError("the array is in the device's memory: see copy_to_host()")
+            raise _errors.AbsentError("the array is in the device's memory: see copy_to_host()")
         return {"version": 3, **self._interface()}
 
     @property
     def __cuda_array_interface__(self):
         """For CuPy, PyTorch, Numba: wait for queued work before they use it."""
         if self.memory not in ("device", "managed") or self._context._device[1] != "cuda":
-            raise AttributeError("the array is not in a GPU's memory")
+            raise _errors.AbsentError("the array is not in a GPU's memory")
         return {"version": 3, "stream": None, **self._interface()}
 
     def _interface(self):
@@ -77,13 +75,13 @@ class Array(_kjit.Array):
             typestr = _types.typestr_of(self._dtype)
             descr = [("", typestr)]
         if typestr is None:
-            raise AttributeError(f"NumPy has no elements of the type {self.type}; vectors have scalars()")
+            raise _errors.AbsentError(f"NumPy has no elements of the type {self.type}; vectors have scalars()")
         return {"shape": self.shape, "strides": self.strides, "typestr": typestr, "descr": descr,
                 "data": (self.address, self.read_only)}
 
     def __array__(self, dtype=None, copy=None):
         if copy is False and not self._is_visible():
-            raise ValueError("the array is in the device's memory: it cannot be had without a copy")
+            raise _errors.InvalidError("the array is in the device's memory: it cannot be had without a copy")
         host = self.copy_to_host()
         return host if dtype is None else host.astype(dtype)
 
@@ -96,7 +94,7 @@ class Array(_kjit.Array):
 
     def __len__(self):
         if not self.ndim:
-            raise TypeError("an array without axes has no length")
+            raise _errors.ArgumentError("an array without axes has no length")
         return self.shape[0]
 
     def __repr__(self):
@@ -119,8 +117,10 @@ class Array(_kjit.Array):
             self._set(numbers, self._to_bytes(value))
         elif isinstance(value, _kjit.Array):
             view._copy_from(value)
-        elif _has_memory(value):
-            view._copy_from(self._context._wrap(value))
+        elif _has_memory(value) or _interop.is_array(value) and getattr(value, "shape", ()):
+            view.copy_to_device(value)
+        elif isinstance(value, (list, tuple, range)) and not _element.is_one(self._context, view._dtype, value):
+            view._copy_from(_array_of(self._context, view._dtype, view.shape, value))
         else:
             view._fill(view._to_bytes(value))
 
@@ -163,7 +163,7 @@ class Array(_kjit.Array):
         scalar, lanes = _types.scalar_of(self._dtype)
         source = self if lanes == 1 else self._view(scalar)
         out = empty(source.shape, scalar, self._context) if ary is None else ary
-        target = out if isinstance(out, _kjit.Array) else self._context._wrap(out)
+        target = self._other(out)
         if lanes > 1 and target._dtype == self._dtype:
             source = self
         target._copy_from(source, stream)
@@ -171,7 +171,7 @@ class Array(_kjit.Array):
 
     def copy_to_device(self, ary, stream=None):
         """Takes all elements of an array or buffer of its type and shape."""
-        self._copy_from(ary if isinstance(ary, _kjit.Array) else self._context._wrap(ary), stream)
+        self._copy_from(self._other(ary), stream)
 
     def fill(self, value, stream=None):
         """All elements become that value."""
@@ -181,137 +181,72 @@ class Array(_kjit.Array):
         """A new array in the device's memory with the same elements."""
         return self._moved(True, stream)
 
+    def _other(self, value):
+        """An Array over what has memory: of records of this array's, where several are laid out alike."""
+        if self._dtype >= _types.FIRST_RECORD and not isinstance(value, _kjit.Array) and _interop.has_buffer(value):
+            return self._context._wrap(value, self._dtype)
+        return self._context.asarray(value)
+
     def _is_visible(self):
         return self.memory != "device" or self._context._device[1] == "cpu"
 
     def _indices(self, key):
         """(numbers, None) of one element, (None, view) of others."""
         keys = list(key) if isinstance(key, tuple) else [key]
-        if sum(k is Ellipsis for k in keys) > 1 or len(keys) - keys.count(Ellipsis) > self.ndim:
-            raise IndexError(f"{len(keys)} indices for {self.ndim} axes")
-        at = keys.index(Ellipsis) if Ellipsis in keys else len(keys)
+        dots = [i for i, k in enumerate(keys) if k is Ellipsis]
+        if len(dots) > 1 or len(keys) - len(dots) > self.ndim:
+            raise _errors.ElementError(f"{len(keys)} indices for {self.ndim} axes")
+        at = dots[0] if dots else len(keys)
         keys[at:at + 1] = [slice(None)] * (self.ndim - len(keys) + (at < len(keys)))
         numbers = [self._number(axis, k) for axis, k in enumerate(keys) if not isinstance(k, slice)]
         if len(numbers) == self.ndim:
             return numbers, None
-        ranges = [k.indices(self.shape[axis]) if isinstance(k, slice) else (0, self.shape[axis], 1)
-                  for axis, k in enumerate(keys)]
+        ranges = [self._range(axis, k) if isinstance(k, slice) else (0, self.shape[axis], 1) for axis, k in enumerate(keys)]
         view = self._slice(*zip(*ranges))
         for axis in reversed(range(self.ndim)):
             if not isinstance(keys[axis], slice):
                 view = view._at(axis, self._number(axis, keys[axis]))
         return None, view
 
+    def _range(self, axis, key):
+        try:
+            return key.indices(self.shape[axis])
+        except TypeError:
+            raise _errors.ArgumentError(f"a slice has ints, not {key}") from None
+        except ValueError as error:
+            raise _errors.InvalidError(str(error)) from None
+
     def _number(self, axis, key):
+        if isinstance(key, bool) or not hasattr(key, "__index__") or getattr(key, "ndim", 0):
+            several = ": copy_to_host()[...] picks several elements, or a kernel does" if hasattr(key, "__len__") else ""
+            raise _errors.ArgumentError(f"an index is an int or a slice, not {_interop.what_is(key)}{several}")
         index, extent = key.__index__(), self.shape[axis]
         if not -extent <= index < extent:
-            raise IndexError(f"index {index} is out of bounds for axis {axis} with size {extent}")
+            raise _errors.ElementError(f"index {index} is out of bounds for axis {axis} with size {extent}")
         return index + extent if index < 0 else index
 
     def _from_bytes(self, data):
-        dtype, letter = _types.numpy_dtype(self._context, self._dtype), _types.format_of(self._dtype)
-        if dtype is not None and not dtype.subdtype:
-            return _types.numpy().frombuffer(data, dtype)[0]
-        scalar, lanes = _types.scalar_of(self._dtype)
-        letter = _types.format_of(scalar)
-        if _types.NAMES.get(scalar) == "bf16":
-            halves = tuple(map(_types.from_bf16, struct.unpack(f"{lanes}H", data)))
-            return halves if lanes > 1 else halves[0]
-        if letter in (None, "Zf", "Zd"):
-            parts = struct.unpack({"Zf": "2f", "Zd": "2d"}[letter], data) if letter else ()
-            return complex(*parts) if letter else data
-        parts = struct.unpack(f"{lanes}{letter}", data)
-        return parts if lanes > 1 else parts[0]
+        return _element.value_of(self._context, self._dtype, data)
 
     def _to_bytes(self, value):
-        return element_bytes(self._context, self._dtype, value)
-
-
-def element_bytes(context, number, value):
-    """An element of that type: one number stands for all of a vector's."""
-    dtype = _types.numpy_dtype(context, number)
-    if dtype is not None and dtype.subdtype:
-        base, shape = dtype.subdtype
-        return _types.numpy().broadcast_to(_types.numpy().array(value, base), shape).tobytes()
-    if dtype is not None:
-        return _types.numpy().array(value, dtype).tobytes()
-    scalar, lanes = _types.scalar_of(number)
-    letter = _types.format_of(scalar)
-    if letter in ("Zf", "Zd"):
-        return struct.pack("2" + letter[1], complex(value).real, complex(value).imag)
-    of_bf16 = _types.NAMES.get(scalar) == "bf16"
-    if not letter and not of_bf16:  # a record
-        return bytes(memoryview(value))
-    parts = [value] if lanes == 1 else [value] * lanes if isinstance(value, numbers.Number) else list(value)
-    if len(parts) != lanes:
-        raise _errors.ShapeError(f"an element has {lanes} numbers, not {len(parts)}")
-    return struct.pack(f"{lanes}H", *map(_types.bf16_bits, parts)) if of_bf16 else struct.pack(f"{lanes}{letter}", *parts)
-
-
-def _rounds_to_infinity(value, name):
-    if name == "bf16":
-        return _types.bf16_bits(value) & 0x7FFF == 0x7F80
-    try:
-        struct.pack("<" + _types.format_of(_types.NUMBERS[name]), value)  # without < it is cast
-        return False
-    except OverflowError:
-        return True
-
-
-def _check_number(value, name):
-    """As of a number that stands alone: is it of the type's kind, and does it fit there?"""
-    if name == "bool":
-        fits = isinstance(value, (bool, getattr(_types.numpy(), "bool_", bool)))
-    elif isinstance(value, bool) or not isinstance(value, numbers.Number):
-        fits = False
-    elif name[0] in "iu":
-        bits, signed = int(name[1:]), name[0] == "i"
-        fits = isinstance(value, numbers.Integral) and -(signed << bits - 1) <= value < 1 << bits - signed
-    elif name[0] == "c":
-        fits = True
-    else:
-        fits = isinstance(value, numbers.Real) and (abs(value) == float("inf") or not _rounds_to_infinity(value, name))
-    if not fits:
-        raise _errors.ArgumentError(f"{value!r} is no {name}, or does not fit in one")
-
-
-def _check_parts(value, dtype):
-    """Of NumPy's structures: every number of them."""
-    value = value.tolist() if isinstance(value, (_types.numpy().ndarray, _types.numpy().void)) else value
-    if dtype.subdtype:
-        inner = _types.numpy().dtype((dtype.base, dtype.shape[1:])) if dtype.shape[1:] else dtype.base
-        for part in value if isinstance(value, (tuple, list)) else [value]: # one number stands for all
-            _check_parts(part, inner if isinstance(value, (tuple, list)) else dtype.base)
-    elif dtype.fields:
-        if not isinstance(value, (tuple, list)) or len(value) != len(dtype.names):
-            raise _errors.ArgumentError(f"{value!r} has not the {len(dtype.names)} parts of {', '.join(dtype.names)}")
-        for part, name in zip(value, dtype.names):
-            _check_parts(part, dtype.fields[name][0])
-    else:
-        _check_number(value, "bool" if dtype.kind == "b" else f"{dtype.kind}{dtype.itemsize * 8}")
-
-
-def parts_as_bytes(context, number, parts):
-    """A tuple or list as an argument of a type that has parts, a vector, tuple or record; None: it has none."""
-    scalar, lanes = _types.scalar_of(number)
-    if _types.NAMES.get(number) and lanes == 1:
-        return None
-    if lanes not in (1, len(parts)):
-        raise _errors.ArgumentError(f"{_types.NAMES[number]} has {lanes} numbers, not {len(parts)}")
-    if lanes > 1:
-        for part in parts:
-            _check_number(part, _types.NAMES[scalar])
-        return element_bytes(context, number, tuple(parts))
-    dtype = _types.numpy_dtype(context, number)
-    if dtype is None:
-        raise TypeError("tuples and records are made of Python's tuples by NumPy, which is not installed")
-    _check_parts(tuple(parts), dtype)
-    return element_bytes(context, number, tuple(parts))
+        return _element.bytes_of(self._context, self._dtype, value)
 
 
 def _has_memory(value):
     """Is it an array, and not a number of NumPy's, which has a buffer too?"""
     try:
         return memoryview(value).ndim > 0
-    except TypeError:
+    except (TypeError, ValueError, BufferError):
         return False
+
+
+def _array_of(context, number, shape, value):
+    """A host array of Python's lists within each other."""
+    data = _element.all_bytes(context, number, shape, value)
+    size = len(data)
+    memory = (ctypes.c_char * max(size, 1)).from_buffer_copy(data or b"\0")
+    count = 1
+    for extent in shape:
+        count *= extent
+    return _kjit._from_address(context, ctypes.addressof(memory), number, size // count if count else 1, shape, None, False, 0,
+                               memory)

@@ -29,6 +29,8 @@ class Context(_kjit.Context):
 
     def array(self, shape, dtype=None, order="C", memory="device"):
         """A new array, its elements unspecified, in memory of a kind: "device", "host", "pinned", "mapped", "managed"."""
+        if memory not in _KINDS:
+            raise _errors.InvalidError(f"there is no memory {memory!r}; there is {', '.join(_KINDS)}")
         return self._array(shape, _types.dtype_number(self, dtype), order, _KINDS[memory])
 
     def asarray(self, value):
@@ -36,6 +38,9 @@ class Context(_kjit.Context):
         __cuda_array_interface__ or __dlpack__."""
         if isinstance(value, _kjit.Array):
             return value
+        if not _interop.has_buffer(value) and not _interop.is_array(value):
+            raise _errors.ArgumentError(f"{_interop.what_is(value)} is no array, and has no memory of one"
+                                        + _interop.how_to_make(value))
         try:
             return self._wrap(value)
         except TypeError:
@@ -45,11 +50,10 @@ class Context(_kjit.Context):
 
     def to_device(self, value, stream=None, copy=True, to=None):
         """A new array in the device's memory with the elements of another, or `to` filled with them."""
-        host = self.asarray(value)
         if to is not None:
-            to._copy_from(host, stream)
+            to.copy_to_device(value, stream)
             return to
-        return host._moved(True, stream)
+        return self.asarray(value)._moved(True, stream)
 
     def stream(self):
         """A new stream."""
@@ -101,6 +105,8 @@ def default_context():
 def set_default_context(context):
     """Takes another context for the package's functions from now on; gives the one before, or None."""
     global _default
+    if context is not None and not isinstance(context, Context):
+        raise _errors.ArgumentError(f"a context is meant, not {_interop.what_is(context)}")
     before, _default = _default, context
     return before
 
@@ -124,10 +130,12 @@ def compile(source, *, context=None, **options):
     """Compiles a text, or the file of that name (a pathlib.Path, or a str that ends in .knl): a Module.
 
     options: name, for messages about a text; opt_level, 0 to 3; contract=False: a*b + c rounds twice; ftz; cpu, a level of
-    x86-64; warn, "off", "error" or names; path, folders for `use`; sources, {"blur.knl": text} for `use`; check, what running
+    x86-64; arch, what forms of it are for ("sm_90"), see Module.emit; warn, "off", "error" or names; path, folders for `use`; sources, {"blur.knl": text} for `use`; check, what running
     kernels are checked for: "race", "init", "nan", ... or several.
 
     CompileError has the located text. Warnings are those of Python, of class KernelWarning."""
+    if context is not None and not isinstance(context, Context):
+        raise _errors.ArgumentError(f"a context is meant, not {_interop.what_is(context)}")
     return _module.compile_in(context or default_context(), source, **options)
 
 
@@ -209,4 +217,4 @@ def defer_cleanup():
     return default_context().defer_cleanup()
 
 
-_kjit._set_hooks(_errors.make, _interop.adopt, _types.record_number, _array.Array, _module.Module, _interop.In, _interop.Out)
+_kjit._set_hooks(_errors.make, _errors.Error, _interop.adopt, _types.record_number, _array.Array, _module.Module, _interop.In, _interop.Out)

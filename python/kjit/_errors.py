@@ -1,4 +1,5 @@
-"""The exceptions of kjit, one for each status of its C functions that a program tells apart."""
+"""The exceptions of kjit, one for each status of its C functions that a program tells apart, and those that Python's
+protocols want. All are Error, and besides what programs that know nothing of kjit catch."""
 
 
 class Error(Exception):
@@ -33,10 +34,26 @@ class NotFoundError(Error, LookupError):
     status = "KJIT_NOT_FOUND"
 
 
+class AbsentError(NotFoundError, AttributeError):
+    """A module or an array has no such attribute."""
+
+
 class ArgumentError(Error, TypeError):
     """An argument's type is not its parameter's, or a number does not fit there."""
 
     status = "KJIT_TYPE"
+
+
+class RangeError(ArgumentError, OverflowError):
+    """A number that no type of kernels holds."""
+
+
+class ElementError(InvalidError, IndexError):
+    """An index of Python's is outside of the array."""
+
+
+class ExportError(InvalidError, BufferError):
+    """An array's elements are not where Python can see them as a buffer."""
 
 
 class ShapeError(Error, ValueError):
@@ -121,13 +138,15 @@ _CLASSES = {
     "KJIT_CANCELLED": Cancelled,
     "KJIT_TIMEOUT": Timeout,
     "KJIT_LIMIT": LimitError,
+    "range": RangeError,
+    "buffer": ExportError,
 }
 
 
 def make(status, text, fault):
-    """The exception of a status: called by the extension."""
+    """The exception of a status, or of a kind that the extension tells apart: called by it."""
     error = _CLASSES.get(status, Error)(text)
-    error.status = status
+    error.status = status if status.startswith("KJIT_") else error.status
     for name, value in (fault or {}).items():
         setattr(error, name, value)
     return error

@@ -2,6 +2,32 @@
 from . import _errors, _kjit, _types
 
 
+class NoArgument(_errors.ArgumentError):
+    """Of what is neither an array nor a number: what it is, "a str", and what makes an array of it."""
+
+    def __init__(self, value):
+        self.hint = how_to_make(value)
+        super().__init__(f"a kernel takes no argument of type '{type(value).__name__}'{self.hint}")
+
+
+def what_is(value):
+    """"a str", "an Index", "None", "the class float"."""
+    if value is None:
+        return "None"
+    name = value.__name__ if isinstance(value, type) else type(value).__name__.replace("ndarray", "array")
+    return f"the class {name}" if isinstance(value, type) else f"a{'n' if name[:1] in 'AEIOUaeiou' else ''} {name}"
+
+
+def how_to_make(value, dtype=None):
+    """How a value becomes an array, behind ": ", or nothing."""
+    of = f", numpy.{dtype}" if dtype is not None else ""
+    if isinstance(value, (list, tuple, range)):
+        return f": numpy.array(...{of}) makes an array of it"
+    if hasattr(value, "__array__"):
+        return f": numpy.asarray(...{of}) makes an array of it"
+    return ""
+
+
 class In:
     """In(x): the launch only reads the array; what the kernel writes does not come back."""
 
@@ -20,6 +46,16 @@ class Out(In):
 _INTERFACES = ("__array_interface__", "__cuda_array_interface__", "__dlpack__")
 
 
+def has_buffer(value):
+    try:
+        memoryview(value)
+    except TypeError:
+        return False
+    except (ValueError, BufferError):  # it has, and none that Python knows
+        return True
+    return True
+
+
 def is_array(value):
     return any(hasattr(value, name) for name in _INTERFACES)
 
@@ -35,8 +71,7 @@ def adopt(context, value):
     number = getattr(value, "__index__", None)
     if number:
         return number()
-    hint = ": numpy.array(...) makes an array of it" if isinstance(value, (list, tuple)) else ""
-    raise TypeError(f"a kernel takes no argument of type '{type(value).__name__}'{hint}")
+    raise NoArgument(value)
 
 
 def _from_cuda(context, value, interface):
@@ -44,13 +79,15 @@ def _from_cuda(context, value, interface):
     if context._device[1] != "cuda":
         raise _errors.make("KJIT_NO_DEVICE", "the array is in a GPU's memory, and the context's device is a CPU", None)
     if interface.get("mask") is not None:
-        raise TypeError("arrays with a mask are not taken")
+        raise _errors.ArgumentError("arrays with a mask are not taken")
     if interface.get("stream") is not None:
         context.external_stream(interface["stream"]).synchronize()
     return _from_interface(context, value, interface, 1)
 
 
 def from_dlpack(context, value):
+    if not hasattr(value, "__dlpack__"):
+        raise _errors.ArgumentError(f"{what_is(value)} has no __dlpack__")
     try:
         capsule = value.__dlpack__(max_version=(1, 0))
     except TypeError:  # of before version 1

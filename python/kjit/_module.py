@@ -1,23 +1,66 @@
 """Modules: what a source was compiled to."""
 import collections
+import difflib
+import numbers
 import os
+import tempfile
 import warnings
 
-from . import _errors, _kjit, _types
+from . import _errors, _interop, _kjit, _types
 
 Diagnostic = collections.namedtuple(
     "Diagnostic", "severity file line column end_line end_column code message hint")
 Diagnostic.__doc__ = """What the compiler says of a place: severity is "error" or "warning", lines and columns count from 1."""
 
-Parameter = collections.namedtuple("Parameter", "name type default doc ndim const may_be_written generic")
+Parameter = collections.namedtuple("Parameter", "name type default doc ndim const may_be_written generic dtype bound")
 Parameter.__doc__ = """What a kernel takes: type ("f32[,]") and default are as the source has them (default None: there is none), doc is the
 comment behind it, ndim the axes of an array (0: it is none), const whether code is made for its value, may_be_written whether
-the kernel writes there, as far as its text tells (False: surely not), generic the type parameter that the launch decides ("T"), or None."""
+the kernel writes there, as far as its text tells (False: surely not), generic the type parameter that the launch decides ("T"), or None,
+bound what that may be ("int", "float", "complex", "number"; None: any type), dtype the type, or that of an array's elements, as
+Array.dtype (None: it is generic)."""
+
+
+def parameter(context, number, name, kind, *more):
+    """Of what the extension knows, the number of its dtype (-1: generic) and its bound among it."""
+    *others, bound = more
+    dtype = None if number < 0 else _types.dtype_of(context, number)
+    return Parameter(name, kind, *others, dtype, bound)
+
+
+def refused(kernel, place, name, value, error):
+    """The exception of an argument that could not be taken, which names the parameter: called by the extension."""
+    if not isinstance(error, (_errors.ArgumentError, _errors.InvalidError, _errors.ShapeError, _errors.DeviceError)):
+        return error
+    found = [p for i, p in enumerate(kernel.parameters) if (i == place if name is None else p.name == name)]
+    if not found:
+        of = f"there is no parameter '{name}'" if name else f"{place + 1} arguments, it has {len(kernel.parameters)} parameters"
+        return _errors.LaunchError(f"kernel '{kernel.__name__}': {of}")
+    p, value = found[0], value.array if isinstance(value, _interop.In) else value
+    takes = f"kernel '{kernel.__name__}': '{p.name}' takes {p.type}"
+    if not isinstance(error, _interop.NoArgument):
+        of_parts = isinstance(value, (tuple, list)) and isinstance(error, _errors.ShapeError)
+        new = (_errors.ArgumentError if of_parts else type(error))(f"{takes}: {error}")
+        new.__cause__ = error.__cause__
+        return new
+    plain = getattr(p.dtype, "name", None) if getattr(p.dtype, "kind", "V") != "V" else None  # of NumPy's, no structure
+    hint = _interop.how_to_make(value, plain) if p.ndim else ""
+    if isinstance(value, _kjit.Stream):
+        hint = f": a stream stands in the brackets, {kernel.__name__}[blocks, threads, stream](...)"
+    return _errors.ArgumentError(f"{takes}, not {_interop.what_is(value)}{hint}")
+
+
+def emit(module, what, kernel, block, arch, opt_level):
+    """Module.emit, called by the extension: a kernel may hide it."""
+    return Module.emit(module, what, kernel, block, arch=arch, opt_level=opt_level)
 
 
 class Module(_kjit.Module):
     """The kernels of a source. mod.saxpy[blocks, threads](2.0, x, y) launches one, mod.saxpy.forall(n)(2.0, x, y) with a
-    thread an element; mod["blur.rows"] is a kernel of a file that the source uses. Its records are attributes, too."""
+    thread an element; mod["blur.rows"] is a kernel of a file that the source uses. Its records are attributes, too.
+
+    A kernel that is called as an attribute or method here hides that: kjit.Module.emit(mod, "llvm") and
+    kjit.Module.source.fget(mod) are it all the same. A record that is, and a kernel whose name begins with an underscore as
+    one of these does, is hidden: mod.record("source") and mod["__doc__"] reach them."""
 
     __slots__ = ()
 
@@ -34,7 +77,7 @@ class Module(_kjit.Module):
     @property
     def source(self):
         """Its text."""
-        return self._source
+        return self._options[1]
 
     @property
     def context(self):
@@ -51,7 +94,7 @@ class Module(_kjit.Module):
                 return _types.Record(self._context, self._record(name))
             except KeyError:
                 pass
-        raise AttributeError(f"the module has no kernel or record '{name}'; kernels: {', '.join(self._kernels) or 'none'}")
+        raise _errors.AbsentError(f"the module has no kernel or record '{name}'; kernels: {', '.join(self._kernels) or 'none'}")
 
     def __dir__(self):
         return [*super().__dir__(), *self._kernels, *self._records]
@@ -59,24 +102,68 @@ class Module(_kjit.Module):
     def __repr__(self):
         return f"<kjit module: {', '.join(self._kernels) or 'no kernels'}>"
 
+    def record(self, name):
+        """A record by its name; also of a file that the source uses: "blur.Line"."""
+        try:
+            return _types.Record(self._context, _kjit.Module._record(self, name))
+        except KeyError:
+            raise _errors.NotFoundError(f"the module has no record '{name}'; records: {', '.join(self._records) or 'none'}") from None
+
     def set_const(self, name, values):
         """Fills `const name: f32[256]`, a const array without a value, for launches from then on."""
-        context = self._context
-        self._set_const(name, values if isinstance(values, _kjit.Array) else context._wrap(values))
+        self._set_const(name, self._context.asarray(values))
 
-    def emit(self, what, kernel=None, block=None):
-        """An intermediate form as text: "ast", "checks", "tast", "llvm", "asm", "ptx", ...; "cubin" is bytes."""
-        form = self._emit(what, kernel, block)
+    def emit(self, what, kernel=None, block=None, *, arch=None, opt_level=None):
+        """An intermediate form as text: "ast", "checks", "tast", "llvm", "asm", "ptx", ...; "cubin" is bytes. arch: for that
+        GPU, "sm_90", and not the context's device; opt_level: as of kjit.compile. Either compiles the source anew, a file as
+        it is by then."""
+        if not isinstance(what, str):
+            raise _errors.ArgumentError(f"the form's name is meant, \"llvm\", not {_interop.what_is(what)}")
+        module = self
+        if arch is not None or opt_level is not None:
+            options = list(self._options)
+            options[ARCH] = options[ARCH] if arch is None else arch
+            options[OPT_LEVEL] = options[OPT_LEVEL] if opt_level is None else opt_level or -1
+            options[WARN] = "off"  # they have been told
+            module, error = self._context._compile(*options)
+            if error is not None:
+                raise _errors.CompileError(module._log.rstrip("\n") or error, module.diagnostics)
+        form = module._emit(what, kernel, block)
         return form if what == "cubin" else form.decode()
 
     def run(self, *, save=None, **params):
-        """Runs the source's run block: mod.run(n=1000, image="@photo.png", save={"out": "blurred.png"})."""
-        texts = [f"{name}={str(value).lower() if isinstance(value, bool) else value}" for name, value in params.items()]
-        self._run(texts, [f"{name}={os.fspath(path)}" for name, path in (save or {}).items()])
+        """Runs the source's run block: mod.run(n=1000, image="@photo.png", x=numpy_array, save={"out": "blurred.png"}).
+        A path, pathlib's or "@photo.png", is a file's array; an array goes through a file of its own."""
+        if save is not None and not hasattr(save, "items"):
+            raise _errors.ArgumentError(f"save is {{'name': 'file'}}, not {_interop.what_is(save)}")
+        with tempfile.TemporaryDirectory() as folder:
+            texts = [f"{name}={self._param(name, value, folder)}" for name, value in params.items()]
+            self._run(texts, [f"{name}={os.fspath(path)}" for name, path in (save or {}).items()])
+
+    def _param(self, name, value, folder):
+        if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
+            return str(bool(value)).lower()
+        if isinstance(value, (str, numbers.Number)):
+            return value
+        if isinstance(value, os.PathLike):
+            return "@" + os.fspath(value)
+        if not _interop.has_buffer(value) and not _interop.is_array(value):
+            raise _errors.ArgumentError(f"'{name}' takes a number, a text, a path or an array, not {_interop.what_is(value)}"
+                                        + _interop.how_to_make(value))
+        path = os.path.join(folder, name + ".npy")
+        self._context.asarray(value)._save(path)
+        return "@" + path
 
 
 def is_path(source):
     """Is it a file's name? A text of kernels has a line's end or a brace somewhere."""
+    if not isinstance(source, (str, os.PathLike)):
+        hint = ""
+        if callable(source):
+            hint = ": kernels are texts in kjit's language, into which a function of Numba's goes line by line (docs/from_numba.md)"
+        elif isinstance(source, (bytes, bytearray)):
+            hint = ": source.decode() is one"
+        raise _errors.ArgumentError(f"a source is a text, or a file's path, not {_interop.what_is(source)}{hint}")
     return isinstance(source, os.PathLike) or (source.endswith(".knl") and "\n" not in source and "{" not in source)
 
 
@@ -86,13 +173,44 @@ def check_bits(checks):
     bits, known = 0, _kjit._checks()
     for name in [checks] if isinstance(checks, str) else checks:
         if name not in known:
-            raise ValueError(f"there is no check of the name '{name}'; there are {', '.join(known)}")
+            raise _errors.InvalidError(f"there is no check of the name '{name}'; there are {', '.join(known)}")
         bits |= known[name]
     return bits
 
 
-def compile_in(context, source, *, name=None, opt_level=3, contract=True, ftz=False, cpu=None, warn=None, path=None,
-               check=None, sources=None, stacklevel=2):
+# places in what _compile takes, which a module keeps
+OPT_LEVEL, WARN, ARCH = 3, 7, 11
+OPTIONS = ("context", "name", "opt_level", "contract", "ftz", "cpu", "arch", "warn", "path", "check", "sources")
+
+# what others call it, and what is meant here
+_HABITS = {
+    "debug": "indices are always looked at, and check=\"race\" and others find more",
+    "lineinfo": "faults and forms have the source's lines anyway",
+    "opt": "opt_level=", "fastmath": "ftz=True is a part of it, and fast versions of functions are called by name",
+    "device": "kjit.Context(\"cpu\").compile(...) is for a device", "backend": "kjit.Context(\"cpu\").compile(...) is for a device",
+    "cache": "compiled code is kept anyway, in kjit.Context(cache=...)", "arch_list": "arch=", "options": "each is an argument of its own",
+    "include_dirs": "path= has the folders for `use`", "fmad": "contract=", "max_registers": "@launch_bounds stands before the kernel",
+}
+
+
+def _no_option(name):
+    near = difflib.get_close_matches(name, OPTIONS, 1)
+    hint = _HABITS.get(name) or (f"did you mean {near[0]}?" if near else f"there are {', '.join(OPTIONS)}")
+    return _errors.ArgumentError(f"compile() has no option '{name}': {hint}")
+
+
+def compile_in(context, source, *, name=None, opt_level=3, contract=True, ftz=False, cpu=None, arch=None, warn=None, path=None,
+               check=None, sources=None, **unknown):
+    for option in unknown:
+        raise _no_option(option)
+    texts = {"name": name, "cpu": cpu, "arch": arch, "warn": warn}
+    for option, value in texts.items():
+        if value is not None and not isinstance(value, str):
+            raise _errors.ArgumentError(f"{option} is a text, not {_interop.what_is(value)}")
+    if path is not None and not isinstance(path, (str, os.PathLike, list, tuple)):
+        raise _errors.ArgumentError(f"path is a folder, or several in a list, not {_interop.what_is(path)}")
+    if sources is not None and not hasattr(sources, "items"):
+        raise _errors.ArgumentError(f"sources is {{'file.knl': 'text'}}, not {_interop.what_is(sources)}")
     file = None
     if is_path(source):
         file = os.fspath(source)
@@ -103,8 +221,8 @@ def compile_in(context, source, *, name=None, opt_level=3, contract=True, ftz=Fa
             source = ""
     module, error = context._compile(
         name or file or "kernels.knl", source, file, opt_level or -1, not contract, bool(ftz), cpu, warn,
-        None if path is None else path if isinstance(path, str) else ":".join(map(os.fspath, path)), check_bits(check),
-        dict(sources or {}))
+        None if path is None else ":".join(map(os.fspath, [path] if isinstance(path, (str, os.PathLike)) else path)), check_bits(check),
+        dict(sources or {}), arch)
     if error is not None:
         raise _errors.CompileError(module._log.rstrip("\n") or error, module.diagnostics)
     for d in module.diagnostics:

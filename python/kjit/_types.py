@@ -5,7 +5,7 @@ import re
 import struct
 import sys
 
-from . import _kjit
+from . import _errors, _kjit
 
 FIRST_RECORD = 64
 
@@ -83,7 +83,7 @@ class Record:
 
     @property
     def dtype(self):
-        """As a structured dtype of NumPy's."""
+        """As a structured dtype of NumPy's; a bf16, which that has not, is a uint16 of its bits."""
         return numpy_dtype(self._context, self._number)
 
     def __eq__(self, other):
@@ -102,6 +102,20 @@ def _type_of(context, number):
     return NAMES[number] if number < FIRST_RECORD else Record(context, number)
 
 
+def dtype_of(context, number):
+    """NumPy's dtype, where it is installed and has one, else a type's name or a Record."""
+    found = numpy_dtype(context, number)
+    return _type_of(context, number) if found is None else found
+
+
+def _field_dtype(context, number):
+    """Of a field: bf16, which NumPy has not, is as its bits there."""
+    scalar, lanes = scalar_of(number)
+    if NAMES.get(scalar) == "bf16":
+        return numpy().dtype("<u2" if lanes == 1 else ("<u2", (lanes,)))
+    return numpy_dtype(context, number)
+
+
 def numpy_dtype(context, number):
     """NumPy's dtype of a number; of a vector (scalar, (n,)), of a type that it has not None."""
     np = numpy()
@@ -116,7 +130,7 @@ def numpy_dtype(context, number):
     _, size, fields = context._record(number)
     return np.dtype({
         "names": [name for name, *_ in fields],
-        "formats": [np.dtype((numpy_dtype(context, kind), shape)) for _, kind, _, shape in fields],
+        "formats": [np.dtype((_field_dtype(context, kind), shape)) for _, kind, _, shape in fields],
         "offsets": [offset for _, _, offset, _ in fields],
         "itemsize": size,
     })
@@ -144,14 +158,18 @@ def _numpy_number(context, dtype):
         return _BY_TYPESTR[dtype.lstrip("<=|")]
     np = sys.modules.get("numpy") or numpy()
     if np is None:
-        raise TypeError(f"{dtype!r} is no type of elements; numpy is not installed, so write \"f32\" and the like")
-    dtype = np.dtype(dtype)
+        raise _errors.ArgumentError(f"{dtype!r} is no type of elements; numpy is not installed, so write \"f32\" and the like")
+    try:
+        dtype = np.dtype(dtype)
+    except (TypeError, ValueError):
+        raise _errors.ArgumentError(f"{dtype!r} is no type of elements: \"f32\", numpy.float32 and the like are") from None
     if dtype.fields:
         view = memoryview(np.empty(1, dtype))
         return number_of_format(context, view.format, view.itemsize)
     number = _BY_TYPESTR.get(dtype.kind + str(dtype.itemsize))
     if number is None or not dtype.isnative:
-        raise TypeError(f"kernels have no elements of the type {dtype!r}")
+        raise _errors.ArgumentError(f"kernels have no elements of the type {dtype!r}" + (
+            "" if number is None else f", whose bytes are in the other order: {dtype.newbyteorder('=').str!r} is this machine's"))
     return number
 
 
@@ -181,7 +199,7 @@ class _Format:
         self.text, self.at, self.order = text, 0, "@"
 
     def fail(self):
-        raise TypeError(f"kernels have no elements of the format '{self.text}'")
+        raise _errors.ArgumentError(f"kernels have no elements of the format '{self.text}'")
 
     def token(self):
         match = _TOKEN.match(self.text, self.at)
@@ -216,7 +234,8 @@ class _Format:
                 return tuple(fields), offset, most
             if kind == "order":
                 if text in ">!" and struct.pack("=h", 1) == struct.pack("<h", 1):
-                    raise TypeError(f"the bytes of '{self.text}' are in the other order")
+                    raise _errors.ArgumentError(f"kernels have no elements of the format '{self.text}', whose bytes are in the "
+                                                "other order: x.astype(x.dtype.newbyteorder(\"<\")) has them in this machine's")
                 self.order = text
             elif kind == "shape":
                 shape = tuple(int(n) for n in text.split(","))
@@ -246,13 +265,14 @@ def parse_format(text):
 
 
 def _layout(context, number):
-    """A record's layout: vectors are arrays of their scalars there."""
+    """A record's layout: vectors are arrays of their scalars there, and a bf16 is its bits."""
     fields = []
     for name, kind, offset, shape in context._record(number)[2]:
         if kind >= FIRST_RECORD:
             fields.append((name, _layout(context, kind), offset, shape))
         else:
             scalar, lanes = scalar_of(kind)
+            scalar = NUMBERS["u16"] if NAMES[scalar] == "bf16" else scalar
             fields.append((name, scalar, offset, tuple(shape) + ((lanes,) if lanes > 1 else ())))
     return tuple(fields)
 
@@ -264,10 +284,19 @@ def _size(of):
                default=0)
 
 
-def _find(context, layout, size):
+def _fits(context, number, layout, size):
+    record = context._record(number)
+    return record is not None and record[1] == size and _layout(context, number) == layout
+
+
+def _find(context, layout, size, first=()):
+    """The first record that is laid out so, of these numbers, then of all; or None."""
+    for number in first:
+        if _fits(context, number, layout, size):
+            return number
     number = FIRST_RECORD
-    while (record := context._record(number)) is not None:
-        if record[1] == size and _layout(context, number) == layout:
+    while context._record(number) is not None:
+        if _fits(context, number, layout, size):
             return number
         number += 1
     return None
@@ -278,7 +307,7 @@ def _declare(layout, names, packed):
     fields, before = [], ""
     for name, kind, _, shape in layout:
         if not name.isidentifier():
-            raise TypeError(f"a record has no field of the name '{name}'")
+            raise _errors.ArgumentError(f"a record has no field of the name '{name}'")
         if isinstance(kind, tuple):
             before += _declare(kind, names, packed)
         of = names[-1] if isinstance(kind, tuple) else NAMES[kind]
@@ -287,19 +316,20 @@ def _declare(layout, names, packed):
     return before + ("@packed " if packed else "") + f"record {names[-1]} {{\n" + "\n".join(fields) + "\n}\n"
 
 
-def record_number(context, text, size):
-    """The number of the record that has a buffer's format: one of the context's modules, or one that is made for it. Called
-    by the extension, once for each format."""
+def record_number(context, text, size, wanted=-1, module=None):
+    """The number of the record that has a buffer's format: that which a kernel's parameter wants, one of the kernel's module
+    or of others, or one that is made for it. Called by the extension, once for each format."""
     layout, end = parse_format(text)
-    found = _find(context, layout, size)
+    own = [_kjit.Module._record(module, name) for name in _kjit.Module._records.__get__(module)] if module is not None else []
+    found = _find(context, layout, size, [wanted, *own] if wanted >= 0 else own)
     for packed in (False, True):
         if found is None and _size(layout) <= size:
             names = []
             source = _declare(layout, names, packed)
-            module, error = context._compile("structure.knl", source, None, 0, 0, 0, None, "off", None, 0, {})
+            module, error = context._compile("structure.knl", source, None, 0, 0, 0, None, "off", None, 0, {}, None)
             if error is None:
                 module._record(names[-1])  # from here on the context knows it
                 found = _find(context, layout, size)
     if found is None:
-        raise TypeError(f"no record is laid out as '{text}', of {size} bytes; align=True of numpy.dtype is C's layout")
+        raise _errors.ArgumentError(f"no record is laid out as '{text}', of {size} bytes; align=True of numpy.dtype is C's layout")
     return found

@@ -93,7 +93,7 @@ static PyObject *array_context(PyObject *object, void *unused)
 static PyObject *array_is_contiguous(PyObject *object, PyObject *args)
 {
     int order;
-    if (!PyArg_ParseTuple(args, "C:_is_contiguous", &order))
+    if (!kjp_parse(args, "C:_is_contiguous", &order))
         return NULL;
     return PyBool_FromLong(kjit_array_is_contiguous(((kjp_array *)object)->array, (char)order));
 }
@@ -112,14 +112,14 @@ static PyObject *array_slice(PyObject *object, PyObject *args)
     kjit_array *a = ((kjp_array *)object)->array, *out;
     int64_t list[3][KJIT_MAX_NDIM];
     PyObject *given[3];
-    if (!PyArg_ParseTuple(args, "OOO:_slice", &given[0], &given[1], &given[2]))
+    if (!kjp_parse(args, "OOO:_slice", &given[0], &given[1], &given[2]))
         return NULL;
     for (int i = 0; i < 3; i++) {
         int n = kjp_numbers(given[i], list[i], KJIT_MAX_NDIM, "a slice");
         if (n < 0)
             return NULL;
         if (n != kjit_array_ndim(a))
-            return PyErr_Format(PyExc_ValueError, "%d numbers for %d axes", n, kjit_array_ndim(a));
+            return kjp_refuse("KJIT_INVALID", "%d numbers for %d axes", n, kjit_array_ndim(a));
     }
     kjit_status status = kjit_array_slice(a, list[0], list[1], list[2], &out);
     return view(object, status, out);
@@ -130,7 +130,7 @@ static PyObject *array_at(PyObject *object, PyObject *args)
     kjit_array *out;
     int axis;
     long long index;
-    if (!PyArg_ParseTuple(args, "iL:_at", &axis, &index))
+    if (!kjp_parse(args, "iL:_at", &axis, &index))
         return NULL;
     kjit_status status = kjit_array_at(((kjp_array *)object)->array, axis, index, &out);
     return view(object, status, out);
@@ -142,7 +142,7 @@ static PyObject *array_reshape(PyObject *object, PyObject *args)
     PyObject *shape;
     int order;
     int64_t extents[KJIT_MAX_NDIM];
-    if (!PyArg_ParseTuple(args, "OC:_reshape", &shape, &order))
+    if (!kjp_parse(args, "OC:_reshape", &shape, &order))
         return NULL;
     int ndim = kjp_numbers(shape, extents, KJIT_MAX_NDIM, "a shape");
     if (ndim < 0)
@@ -162,7 +162,7 @@ static PyObject *array_transpose(PyObject *object, PyObject *axes)
         if (n < 0)
             return NULL;
         if (n != kjit_array_ndim(a))
-            return PyErr_Format(PyExc_ValueError, "%d numbers for %d axes", n, kjit_array_ndim(a));
+            return kjp_refuse("KJIT_INVALID", "%d numbers for %d axes", n, kjit_array_ndim(a));
         for (int i = 0; i < n; i++)
             list[i] = (int)numbers[i];
     }
@@ -173,7 +173,7 @@ static PyObject *array_transpose(PyObject *object, PyObject *axes)
 static PyObject *array_field(PyObject *object, PyObject *name)
 {
     kjit_array *out;
-    const char *text = PyUnicode_AsUTF8AndSize(name, NULL);
+    const char *text = kjp_text(name, "a field's name");
     if (!text)
         return NULL;
     kjit_status status = kjit_array_field(((kjp_array *)object)->array, text, &out);
@@ -212,7 +212,7 @@ static int take_index(kjp_array *self, PyObject *object, int64_t index[KJIT_MAX_
 {
     int n = kjp_numbers(object, index, KJIT_MAX_NDIM, "an index");
     if (n >= 0 && n != kjit_array_ndim(self->array)) {
-        PyErr_Format(PyExc_IndexError, "%d indices for %d axes", n, kjit_array_ndim(self->array));
+        kjp_refuse("KJIT_INVALID", "%d indices for %d axes", n, kjit_array_ndim(self->array));
         return -1;
     }
     return n;
@@ -243,7 +243,7 @@ static int has_element_size(kjp_array *self, const char *bytes, Py_ssize_t size)
 {
     if (bytes && (size_t)size == element_size(self))
         return 1;
-    PyErr_Format(PyExc_ValueError, "an element has %zu bytes, not %zd", element_size(self), size);
+    kjp_refuse("KJIT_INVALID", "an element has %zu bytes, not %zd", element_size(self), size);
     return 0;
 }
 
@@ -254,8 +254,8 @@ static PyObject *array_set(PyObject *object, PyObject *args)
     const char *bytes;
     Py_ssize_t size;
     int64_t index[KJIT_MAX_NDIM];
-    if (!PyArg_ParseTuple(args, "Oy#:_set", &where, &bytes, &size) ||
-        take_index(self, where, index) < 0 || !has_element_size(self, bytes, size))
+    if (!kjp_parse(args, "Oy#:_set", &where, &bytes, &size) || take_index(self, where, index) < 0 ||
+        !has_element_size(self, bytes, size))
         return NULL;
     kjp_wait wait;
     kjp_wait_begin(&wait, self->context->ctx, NULL);
@@ -271,7 +271,7 @@ static PyObject *array_fill(PyObject *object, PyObject *args)
     Py_ssize_t size;
     PyObject *stream = NULL;
     kjit_stream *handle;
-    if (!PyArg_ParseTuple(args, "y#|O:_fill", &bytes, &size, &stream) ||
+    if (!kjp_parse(args, "y#|O:_fill", &bytes, &size, &stream) ||
         kjp_stream_of(stream, &handle) < 0 || !has_element_size(self, bytes, size))
         return NULL;
     kjp_wait wait;
@@ -287,7 +287,7 @@ static PyObject *array_copy_from(PyObject *object, PyObject *args)
     kjp_array *self = (kjp_array *)object;
     PyObject *source, *stream = NULL;
     kjit_stream *handle;
-    if (!PyArg_ParseTuple(args, "O!|O:_copy_from", kjp.array, &source, &stream) ||
+    if (!kjp_parse(args, "O!|O:_copy_from", kjp.array, &source, &stream) ||
         kjp_stream_of(stream, &handle) < 0)
         return NULL;
     kjp_wait wait;
@@ -305,8 +305,7 @@ static PyObject *array_moved(PyObject *object, PyObject *args)
     int to_device;
     kjit_array *out;
     kjit_stream *handle;
-    if (!PyArg_ParseTuple(args, "p|O:_moved", &to_device, &stream) ||
-        kjp_stream_of(stream, &handle) < 0)
+    if (!kjp_parse(args, "p|O:_moved", &to_device, &stream) || kjp_stream_of(stream, &handle) < 0)
         return NULL;
     kjp_wait wait;
     kjp_wait_begin(&wait, self->context->ctx, handle);
@@ -333,6 +332,20 @@ static PyObject *array_format(PyObject *object, PyObject *unused)
     return result;
 }
 
+/* Into a file of that name, by its ending. */
+static PyObject *array_save(PyObject *object, PyObject *path)
+{
+    kjp_array *self = (kjp_array *)object;
+    const char *text = PyUnicode_AsUTF8AndSize(path, NULL);
+    if (!text)
+        return kjp_ours();
+    kjp_wait wait;
+    kjp_wait_begin(&wait, self->context->ctx, NULL);
+    kjit_status status = kjit_array_save(self->array, text);
+    kjp_wait_end(&wait);
+    return kjp_done(self->context->ctx, status);
+}
+
 static PyMethodDef methods[] = {
     {"_is_contiguous", array_is_contiguous, METH_VARARGS, NULL},
     {"_slice", array_slice, METH_VARARGS, NULL},
@@ -347,6 +360,7 @@ static PyMethodDef methods[] = {
     {"_copy_from", array_copy_from, METH_VARARGS, NULL},
     {"_moved", array_moved, METH_VARARGS, NULL},
     {"_format", array_format, METH_NOARGS, NULL},
+    {"_save", array_save, METH_O, NULL},
     {"_dlpack", kjp_array_to_dlpack, METH_VARARGS, NULL},
     {0},
 };

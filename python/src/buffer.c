@@ -78,15 +78,18 @@ static int letter(const char *format, Py_ssize_t size)
 }
 
 /* A structure: the record that is laid out so, which Python looks for once. */
-static int record_number(kjp_context *context, const Py_buffer *view)
+static int record_number(kjp_context *context, const Py_buffer *view, int wanted,
+                         kjp_module *module)
 {
-    PyObject *key = Py_BuildValue("(sn)", view->format, view->itemsize);
-    PyObject *number = key ? PyDict_GetItemWithError(context->records, key) : NULL;
+    PyObject *known = module ? module->records : context->records;
+    PyObject *key = Py_BuildValue("(sni)", view->format, view->itemsize, wanted);
+    PyObject *number = key ? PyDict_GetItemWithError(known, key) : NULL;
     int dtype = number ? (int)PyLong_AsLong(number) : -1;
     if (key && !number && !PyErr_Occurred()) {
-        number = PyObject_CallFunction(kjp.record, "Osn", (PyObject *)context, view->format,
-                                       view->itemsize);
-        if (number && PyDict_SetItem(context->records, key, number) == 0)
+        number =
+            PyObject_CallFunction(kjp.record, "OsniO", (PyObject *)context, view->format,
+                                  view->itemsize, wanted, module ? (PyObject *)module : Py_None);
+        if (number && PyDict_SetItem(known, key, number) == 0)
             dtype = (int)PyLong_AsLong(number);
         Py_XDECREF(number);
     }
@@ -94,21 +97,49 @@ static int record_number(kjp_context *context, const Py_buffer *view)
     return PyErr_Occurred() ? -1 : dtype;
 }
 
-int kjp_dtype_of(kjp_context *context, const Py_buffer *view)
+/* NumPy's name of a number whose bytes are in the other order, in this machine's order: 0, or the kind's letter */
+static char kind_of(const char *format)
 {
-    const char *format = view->format ? view->format : "B";
+    if (format[0] == 'Z')
+        return 'c';
+    if (format[0] && strchr("efd", format[0]))
+        return 'f';
+    if (format[0] && strchr("bhilqn", format[0]))
+        return 'i';
+    return format[0] && strchr("BHILQN", format[0]) ? 'u' : 0;
+}
+
+static int no_elements(const char *format, Py_ssize_t size)
+{
+    char kind = format[0] && strchr(">!", format[0]) ? kind_of(format + 1) : 0;
+    if (kind)
+        kjp_refuse("KJIT_TYPE",
+                   "kernels have no elements of the type '%s', whose bytes are in the other order: "
+                   "x.astype(\"<%c%zd\") has them in this machine's",
+                   format, kind, size);
+    else
+        kjp_refuse("KJIT_TYPE", "kernels have no elements of the type '%s', of %zd bytes", format,
+                   size);
+    return -1;
+}
+
+int kjp_dtype_of(kjp_context *context, const Py_buffer *view, int wanted, kjp_module *module)
+{
+    const char *given = view->format ? view->format : "B", *format = given;
     if (format[0] && format[1] && strchr("@=<", format[0])) /* this machine's order of bytes */
         format++;
     int dtype = letter(format, view->itemsize);
     if (dtype < 0 && strchr(format, '{'))
-        return record_number(context, view);
-    if (dtype < 0)
-        PyErr_Format(PyExc_TypeError, "kernels have no elements of the type '%s', of %zd bytes%s",
-                     view->format, view->itemsize,
-                     strchr(">!", format[0]) && format[0]
-                         ? ": the other order of bytes, see byteswap()"
-                         : "");
-    return dtype;
+        return record_number(context, view, wanted, module);
+    return dtype < 0 ? no_elements(given, view->itemsize) : dtype;
+}
+
+int kjp_get_buffer(PyObject *object, Py_buffer *view)
+{
+    int given = PyObject_GetBuffer(object, view, PyBUF_RECORDS_RO);
+    if (given < 0)
+        kjp_ours();
+    return given;
 }
 
 /* ---- Buffers as arrays ---- */
@@ -118,8 +149,7 @@ int kjp_wrap(kjp_context *context, Py_buffer *view, int dtype, kjit_memory memor
 {
     int64_t shape[KJIT_MAX_NDIM], strides[KJIT_MAX_NDIM];
     if (view->ndim > KJIT_MAX_NDIM) {
-        PyErr_Format(PyExc_ValueError, "arrays have %d axes at most, not %d", KJIT_MAX_NDIM,
-                     view->ndim);
+        kjp_refuse("KJIT_SHAPE", "arrays have %d axes at most, not %d", KJIT_MAX_NDIM, view->ndim);
         return -1;
     }
     for (int i = 0; i < view->ndim; i++) {
@@ -141,17 +171,17 @@ int kjp_wrap(kjp_context *context, Py_buffer *view, int dtype, kjit_memory memor
     return 0;
 }
 
-PyObject *kjp_from_buffer(kjp_context *context, PyObject *object)
+PyObject *kjp_from_buffer(kjp_context *context, PyObject *object, int wanted)
 {
     kjit_array *array;
     kjp_owner *owner = calloc(1, sizeof *owner);
     if (!owner)
         return PyErr_NoMemory();
-    if (PyObject_GetBuffer(object, &owner->view, PyBUF_RECORDS_RO) < 0) {
+    if (kjp_get_buffer(object, &owner->view) < 0) {
         free(owner);
         return NULL;
     }
-    int dtype = kjp_dtype_of(context, &owner->view);
+    int dtype = kjp_dtype_of(context, &owner->view, wanted, NULL);
     if (dtype >= 0 && kjp_wrap(context, &owner->view, dtype, KJIT_HOST, owner, &array) == 0)
         return kjp_array_new(context, array);
     PyBuffer_Release(&owner->view);
@@ -169,8 +199,8 @@ PyObject *kjp_from_address(PyObject *module, PyObject *args)
     Py_ssize_t itemsize;
     int64_t numbers[2][KJIT_MAX_NDIM];
     Py_ssize_t extents[2][KJIT_MAX_NDIM];
-    if (!PyArg_ParseTuple(args, "O!OinOOpiO:_from_address", kjp.context, &context, &address, &dtype,
-                          &itemsize, &shape, &strides, &read_only, &memory, &keeper))
+    if (!kjp_parse(args, "O!OinOOpiO:_from_address", kjp.context, &context, &address, &dtype,
+                   &itemsize, &shape, &strides, &read_only, &memory, &keeper))
         return NULL;
     int ndim = kjp_numbers(shape, numbers[0], KJIT_MAX_NDIM, "a shape");
     int given = strides == Py_None || ndim < 0
@@ -178,9 +208,9 @@ PyObject *kjp_from_address(PyObject *module, PyObject *args)
                     : kjp_numbers(strides, numbers[1], KJIT_MAX_NDIM, "strides");
     void *data = PyLong_AsVoidPtr(address);
     if (ndim < 0 || PyErr_Occurred())
-        return NULL;
+        return kjp_ours();
     if (given != ndim)
-        return PyErr_Format(PyExc_ValueError, "%d strides for %d axes", given, ndim);
+        return kjp_refuse("KJIT_INVALID", "%d strides for %d axes", given, ndim);
     for (int i = 0; i < ndim; i++) {
         extents[0][i] = (Py_ssize_t)numbers[0][i];
         extents[1][i] = strides == Py_None ? 0 : (Py_ssize_t)numbers[1][i];
@@ -219,7 +249,7 @@ typedef struct extents {
 
 static int refuse(const char *why)
 {
-    PyErr_SetString(PyExc_BufferError, why);
+    kjp_refuse("buffer", "%s", why);
     return -1;
 }
 

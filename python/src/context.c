@@ -4,33 +4,43 @@
 
 #include "kjp.h"
 
+/* -1 with an exception. */
+static int take_number(PyObject *object, int64_t *out, const char *what)
+{
+    PyObject *number = PyNumber_Index(object);
+    *out = number ? PyLong_AsLongLong(number) : -1;
+    Py_XDECREF(number);
+    if (*out != -1 || !PyErr_Occurred())
+        return 0;
+    if (PyErr_ExceptionMatches(PyExc_TypeError)) {
+        PyErr_Clear();
+        kjp_refuse("KJIT_TYPE", "%s is an int or several, not %R", what, object);
+    }
+    kjp_ours();
+    return -1;
+}
+
 int kjp_numbers(PyObject *object, int64_t *out, int max, const char *what)
 {
-    if (PyLong_Check(object) || (PyIndex_Check(object) && !PySequence_Check(object))) {
-        PyObject *number = PyNumber_Index(object);
-        out[0] = number ? PyLong_AsLongLong(number) : -1;
-        Py_XDECREF(number);
-        return out[0] == -1 && PyErr_Occurred() ? -1 : 1;
-    }
-    if (!PySequence_Check(object)) {
-        PyErr_Format(PyExc_TypeError, "%s is an int or several, not %R", what, object);
+    if (PyLong_Check(object) || (PyIndex_Check(object) && !PySequence_Check(object)))
+        return take_number(object, out, what) < 0 ? -1 : 1;
+    if (!PySequence_Check(object) || PyUnicode_Check(object)) {
+        kjp_refuse("KJIT_TYPE", "%s is an int or several, not %R", what, object);
         return -1;
     }
     PyObject *tuple = PySequence_Tuple(object);
-    if (!tuple)
+    if (!tuple) {
+        kjp_ours();
         return -1;
+    }
     Py_ssize_t n = PyTuple_Size(tuple);
     if (n > max) {
-        PyErr_Format(PyExc_ValueError, "%s has %zd numbers, of %d at most", what, n, max);
+        kjp_refuse("KJIT_SHAPE", "%s has %zd numbers, of %d at most", what, n, max);
         n = -1;
     }
-    for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *number = PyNumber_Index(PyTuple_GetItem(tuple, i));
-        out[i] = number ? PyLong_AsLongLong(number) : -1;
-        Py_XDECREF(number);
-        if (out[i] == -1 && PyErr_Occurred())
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (take_number(PyTuple_GetItem(tuple, i), &out[i], what) < 0)
             n = -1;
-    }
     Py_DECREF(tuple);
     return (int)n;
 }
@@ -83,7 +93,7 @@ static int set_limit(kjit_limits *limits, const char *name, uint64_t value)
     }
     KJIT_LIMIT_MAP(SET_LIMIT)
 #undef SET_LIMIT
-    PyErr_Format(PyExc_ValueError, "there is no limit of the name '%s'", name);
+    kjp_refuse("KJIT_INVALID", "there is no limit of the name '%s'", name);
     return -1;
 }
 
@@ -94,8 +104,10 @@ static int take_limits(PyObject *dict, kjit_limits *limits)
     while (PyDict_Next(dict, &place, &key, &value)) {
         const char *name = PyUnicode_AsUTF8AndSize(key, NULL);
         uint64_t number = name ? PyLong_AsUnsignedLongLong(value) : 0;
-        if (PyErr_Occurred() || set_limit(limits, name, number) < 0)
+        if (PyErr_Occurred() || set_limit(limits, name, number) < 0) {
+            kjp_ours();
             return -1;
+        }
     }
     return 0;
 }
@@ -107,9 +119,9 @@ static PyObject *context_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
     kjit_limits limits = {.version = KJIT_LIMITS_VERSION};
     kjit_context_options options = {.limits = &limits};
     PyObject *cancellable = Py_None, *limit_dict = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|zizOpO!:Context", names, &options.device,
-                                     &options.workers, &options.cache, &cancellable,
-                                     &options.untrusted, &PyDict_Type, &limit_dict) ||
+    if (!kjp_parse_named(args, kwargs, "|zizOpO!:Context", names, &options.device, &options.workers,
+                         &options.cache, &cancellable, &options.untrusted, &PyDict_Type,
+                         &limit_dict) ||
         (limit_dict && take_limits(limit_dict, &limits) < 0))
         return NULL;
     options.cancellable = is_cancellable(cancellable, options.device);
@@ -162,7 +174,7 @@ static PyObject *context_cancel(PyObject *object, PyObject *unused)
 static PyObject *context_set_deadline(PyObject *object, PyObject *ms)
 {
     kjit_context *ctx = ((kjp_context *)object)->ctx;
-    double value = PyFloat_AsDouble(ms);
+    double value = kjp_float(ms);
     return PyErr_Occurred() ? NULL : kjp_done(ctx, kjit_set_deadline(ctx, value));
 }
 
@@ -181,7 +193,7 @@ static PyObject *context_device(PyObject *object, void *unused)
 static PyObject *context_attribute(PyObject *object, PyObject *name)
 {
     kjit_context *ctx = ((kjp_context *)object)->ctx;
-    const char *text = PyUnicode_AsUTF8AndSize(name, NULL);
+    const char *text = kjp_text(name, "an attribute's name");
     int64_t value;
     kjit_status status;
     if (!text)
@@ -193,7 +205,7 @@ static PyObject *context_attribute(PyObject *object, PyObject *name)
     }
     KJIT_ATTRIBUTE_MAP(ATTRIBUTE)
 #undef ATTRIBUTE
-    return PyErr_Format(PyExc_ValueError, "devices have no attribute of the name '%s'", text);
+    return kjp_refuse("KJIT_INVALID", "devices have no attribute of the name '%s'", text);
 }
 
 static PyObject *context_memory(PyObject *object, PyObject *unused)
@@ -273,48 +285,64 @@ static PyObject *context_record(PyObject *object, PyObject *number)
     return fields ? Py_BuildValue("(snN)", record.name, (Py_ssize_t)record.size, fields) : NULL;
 }
 
-/* (name, source, path or None, options...): (module, None), or what it fails with: then it has
- * only diagnostics. */
+/* {name: text} -> o->sources, to be freed; 0 with an exception. */
+static int take_sources(PyObject *dict, kjit_compile_options *o)
+{
+    Py_ssize_t at = 0;
+    PyObject *key, *value;
+    kjit_source *table = PyMem_Malloc((size_t)(PyDict_Size(dict) + 1) * sizeof *table);
+    o->sources = table;
+    if (!table)
+        PyErr_NoMemory();
+    while (table && PyDict_Next(dict, &at, &key, &value)) {
+        Py_ssize_t size = 0;
+        kjit_source *s = &table[o->nsources++];
+        s->name = PyUnicode_AsUTF8AndSize(key, NULL);
+        s->text = s->name ? PyUnicode_AsUTF8AndSize(value, &size) : NULL;
+        s->size = (size_t)size;
+        if (!s->text)
+            return 0;
+    }
+    return table != NULL;
+}
+
+static kjit_status compile(kjp_context *self, const char *name, const char *text, Py_ssize_t size,
+                           const char *path, const kjit_compile_options *o, kjit_module **mod)
+{
+    kjp_wait wait;
+    kjp_wait_begin(&wait, self->ctx, NULL);
+    kjit_status status = path ? kjit_module_load(self->ctx, path, o, mod)
+                              : kjit_module_compile(self->ctx, name, text, (size_t)size, o, mod);
+    kjp_wait_end(&wait);
+    return status;
+}
+
+/* (name, source, path or None, opt_level, no_contract, ftz, cpu, warn, folders, check, sources, arch): (module, None), or
+ * what it fails with: then it has only diagnostics. */
 static PyObject *context_compile(PyObject *object, PyObject *args)
 {
     kjp_context *self = (kjp_context *)object;
     kjit_compile_options o = {0};
     const char *name, *path;
-    PyObject *source;
-    PyObject *sources;
-    if (!PyArg_ParseTuple(args, "sOziiizzziO!", &name, &source, &path, &o.opt_level, &o.no_contract,
-                          &o.ftz, &o.cpu, &o.warn, &o.path, &o.check, &PyDict_Type, &sources))
+    PyObject *source, *sources;
+    if (!kjp_parse(args, "sOziiizzziO!z:_compile", &name, &source, &path, &o.opt_level,
+                   &o.no_contract, &o.ftz, &o.cpu, &o.warn, &o.path, &o.check, &PyDict_Type,
+                   &sources, &o.arch))
         return NULL;
-    Py_ssize_t size = 0, n = PyDict_Size(sources), at = 0;
+    Py_ssize_t size = 0;
     const char *text = path ? "" : PyUnicode_AsUTF8AndSize(source, &size);
-    kjit_source *table = PyMem_Malloc((size_t)(n + 1) * sizeof *table);
-    PyObject *key, *value;
-    o.sources = table;
-    while (table && text && PyDict_Next(sources, &at, &key, &value)) {
-        Py_ssize_t length = 0;
-        kjit_source *s = &table[o.nsources++];
-        s->name = PyUnicode_AsUTF8AndSize(key, NULL);
-        s->text = s->name ? PyUnicode_AsUTF8AndSize(value, &length) : NULL;
-        s->size = (size_t)length;
-        if (!s->text)
-            text = NULL;
-    }
-    if (!table || !text) {
-        PyMem_Free(table);
-        return PyErr_Occurred() ? NULL : PyErr_NoMemory();
+    if (!text || !take_sources(sources, &o)) {
+        PyMem_Free((void *)o.sources);
+        return kjp_ours();
     }
     kjit_module *mod;
-    kjp_wait wait;
-    kjp_wait_begin(&wait, self->ctx, NULL);
-    kjit_status status = path ? kjit_module_load(self->ctx, path, &o, &mod)
-                              : kjit_module_compile(self->ctx, name, text, (size_t)size, &o, &mod);
-    kjp_wait_end(&wait);
-    PyMem_Free(table);
+    kjit_status status = compile(self, name, text, size, path, &o, &mod);
+    PyMem_Free((void *)o.sources);
     if (status != KJIT_OK && !mod)
         return kjp_fail(self->ctx, status);
     PyObject *error =
         status == KJIT_OK ? Py_NewRef(Py_None) : PyUnicode_FromString(kjit_last_error(self->ctx));
-    PyObject *module = kjp_module_new(self, mod, source);
+    PyObject *module = kjp_module_new(self, mod, args);
     PyObject *result = module && error ? Py_BuildValue("(OO)", module, error) : NULL;
     Py_XDECREF(module);
     Py_XDECREF(error);
@@ -328,7 +356,7 @@ static PyObject *context_array(PyObject *object, PyObject *args)
     PyObject *shape;
     int dtype, order, memory;
     int64_t extents[KJIT_MAX_NDIM];
-    if (!PyArg_ParseTuple(args, "OiCi", &shape, &dtype, &order, &memory))
+    if (!kjp_parse(args, "OiCi", &shape, &dtype, &order, &memory))
         return NULL;
     int ndim = kjp_numbers(shape, extents, KJIT_MAX_NDIM, "a shape");
     if (ndim < 0)
@@ -343,9 +371,14 @@ static PyObject *context_array(PyObject *object, PyObject *args)
     return status == KJIT_OK ? kjp_array_new(self, array) : kjp_fail(self->ctx, status);
 }
 
-static PyObject *context_wrap(PyObject *object, PyObject *other)
+/* (object, number that is wanted): an Array over what has a buffer */
+static PyObject *context_wrap(PyObject *object, PyObject *args)
 {
-    return kjp_from_buffer((kjp_context *)object, other);
+    PyObject *other;
+    int wanted = -1;
+    if (!kjp_parse(args, "O|i:_wrap", &other, &wanted))
+        return NULL;
+    return kjp_from_buffer((kjp_context *)object, other, wanted);
 }
 
 static PyMethodDef methods[] = {
@@ -365,7 +398,7 @@ static PyMethodDef methods[] = {
     {"_record", context_record, METH_O, NULL},
     {"_compile", context_compile, METH_VARARGS, NULL},
     {"_array", context_array, METH_VARARGS, NULL},
-    {"_wrap", context_wrap, METH_O, NULL},
+    {"_wrap", context_wrap, METH_VARARGS, NULL},
     {0},
 };
 

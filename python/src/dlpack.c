@@ -100,13 +100,13 @@ PyObject *kjp_from_dlpack(PyObject *module, PyObject *args)
 {
     (void)module;
     PyObject *context, *capsule;
-    if (!PyArg_ParseTuple(args, "O!O:_from_dlpack", kjp.context, &context, &capsule))
+    if (!kjp_parse(args, "O!O:_from_dlpack", kjp.context, &context, &capsule))
         return NULL;
     kjit_context *ctx = ((kjp_context *)context)->ctx;
     int is_new = PyCapsule_IsValid(capsule, new_name);
     if (!is_new && !PyCapsule_IsValid(capsule, old_name))
-        return PyErr_Format(PyExc_TypeError, "a capsule of DLPack's is meant, not used yet, not %R",
-                            capsule);
+        return kjp_refuse("KJIT_TYPE", "a capsule of DLPack's is meant, not used yet, not %R",
+                          capsule);
     kjp_owner *owner = calloc(1, sizeof *owner);
     if (!owner)
         return PyErr_NoMemory();
@@ -142,7 +142,7 @@ PyObject *kjp_array_to_dlpack(PyObject *self, PyObject *args)
     int versioned;
     struct DLManagedTensorVersioned *managed;
     struct DLManagedTensor *old;
-    if (!PyArg_ParseTuple(args, "p:_dlpack", &versioned))
+    if (!kjp_parse(args, "p:_dlpack", &versioned))
         return NULL;
     kjp_wait wait;
     kjp_wait_begin(&wait, array->context->ctx, NULL);

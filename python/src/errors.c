@@ -1,4 +1,6 @@
 /* A kjit_status in, a Python exception out. The classes are those of kjit/_errors.py. */
+#include <stdarg.h>
+
 #include "kjp.h"
 
 /* The dictionary's item takes the reference over; a NULL is a failure already. */
@@ -105,4 +107,107 @@ PyObject *kjp_fail(kjit_context *ctx, kjit_status status)
 PyObject *kjp_done(kjit_context *ctx, kjit_status status)
 {
     return status == KJIT_OK ? Py_NewRef(Py_None) : kjp_fail(ctx, status);
+}
+
+/* ---- Python's own exceptions ---- */
+
+static PyObject *refuse(const char *kind, PyObject *text)
+{
+    PyObject *error = text ? PyObject_CallFunction(kjp.error, "sOO", kind, text, Py_None) : NULL;
+    if (error)
+        PyErr_SetObject((PyObject *)Py_TYPE(error), error);
+    Py_XDECREF(error);
+    Py_XDECREF(text);
+    return NULL;
+}
+
+PyObject *kjp_refuse(const char *kind, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    PyObject *text = PyUnicode_FromFormatV(format, args);
+    va_end(args);
+    return refuse(kind, text);
+}
+
+/* Of a class of Python's itself; NULL: it stays. */
+static const char *kind_of(const PyObject *type)
+{
+    if (type == PyExc_TypeError || type == PyExc_BufferError)
+        return "KJIT_TYPE";
+    if (type == PyExc_ValueError)
+        return "KJIT_INVALID";
+    return type == PyExc_OverflowError ? "range" : NULL;
+}
+
+/* What code of Python's raised is shown with its place, as the cause. */
+static void set_cause(PyObject *cause)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    if (value)
+        PyException_SetCause(value, Py_NewRef(cause));
+    PyErr_Restore(type, value, traceback);
+}
+
+PyObject *kjp_ours(void)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    const char *kind = type ? kind_of(type) : NULL;
+    if (!kind) {
+        PyErr_Restore(type, value, traceback);
+        return NULL;
+    }
+    PyErr_NormalizeException(&type, &value, &traceback);
+    if (traceback)
+        PyException_SetTraceback(value, traceback);
+    refuse(kind, PyObject_Str(value));
+    if (traceback)
+        set_cause(value);
+    Py_XDECREF(traceback);
+    Py_XDECREF(value);
+    Py_XDECREF(type);
+    return NULL;
+}
+
+int kjp_parse(PyObject *args, const char *format, ...)
+{
+    va_list out;
+    va_start(out, format);
+    int taken = PyArg_VaParse(args, format, out);
+    va_end(out);
+    if (!taken)
+        kjp_ours();
+    return taken;
+}
+
+int kjp_parse_named(PyObject *args, PyObject *kwargs, const char *format, char **names, ...)
+{
+    va_list out;
+    va_start(out, names);
+    int taken = PyArg_VaParseTupleAndKeywords(args, kwargs, format, names, out);
+    va_end(out);
+    if (!taken)
+        kjp_ours();
+    return taken;
+}
+
+double kjp_float(PyObject *object)
+{
+    double value = PyFloat_AsDouble(object);
+    if (value == -1 && PyErr_Occurred())
+        kjp_ours();
+    return value;
+}
+
+const char *kjp_text(PyObject *object, const char *what)
+{
+    const char *text = PyUnicode_Check(object) ? PyUnicode_AsUTF8AndSize(object, NULL) : NULL;
+    if (!text && !PyErr_Occurred())
+        kjp_refuse("KJIT_TYPE", "%s is meant, not %R", what, object);
+    else if (!text)
+        kjp_ours();
+    return text;
 }

@@ -84,11 +84,12 @@ static void copy_hook(PyObject **hook, PyObject *value)
 static PyObject *set_hooks(PyObject *self, PyObject *args)
 {
     (void)self;
-    PyObject *error, *adopt, *record, *array, *module, *in, *out;
-    if (!PyArg_ParseTuple(args, "OOOOOOO:_set_hooks", &error, &adopt, &record, &array, &module, &in,
-                          &out))
+    PyObject *error, *base, *adopt, *record, *array, *module, *in, *out;
+    if (!kjp_parse(args, "OOOOOOOO:_set_hooks", &error, &base, &adopt, &record, &array, &module,
+                   &in, &out))
         return NULL;
     copy_hook(&kjp.error, error);
+    copy_hook(&kjp.base, base);
     copy_hook(&kjp.adopt, adopt);
     copy_hook(&kjp.record, record);
     copy_hook(&kjp.array_class, array);

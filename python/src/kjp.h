@@ -20,16 +20,21 @@
 
 typedef struct kjp_context {
     PyObject_HEAD kjit_context *ctx;
-    PyObject
-        *records; /* dict: (buffer format, bytes) -> the number of the record that is laid out so */
+    PyObject *records; /* dict: see kjp_dtype_of */
 } kjp_context;
 
 typedef struct kjp_module {
     PyObject_HEAD kjit_module *mod;
     kjp_context *context;
     PyObject *kernels; /* dict: name -> None, in the file's order */
-    PyObject *source;  /* str, for help() */
+    PyObject *options; /* what kjp_context_compile was given, the source's text among it */
+    PyObject *records; /* dict: see kjp_dtype_of */
 } kjp_module;
+
+typedef struct kjp_kernel {
+    PyObject_HEAD kjp_module *module;
+    PyObject *name;
+} kjp_kernel;
 
 typedef struct kjp_array {
     PyObject_HEAD kjit_array *array;
@@ -45,9 +50,12 @@ typedef struct kjp_stream {
 typedef struct kjp_state {
     PyTypeObject *context, *module, *kernel, *launcher, *array, *stream, *event;
     /* What python/kjit gives, by _kjit._set_hooks */
-    PyObject *error;  /* (status name, text, fault or None) -> exception */
-    PyObject *adopt;  /* (context, object) -> Array over it */
-    PyObject *record; /* (context, buffer format, bytes) -> number of a dtype */
+    PyObject *
+        error; /* (kind, text, fault or None) -> exception; a kind is a status' name or of kjp_refuse */
+    PyObject *base;  /* the class of all of them */
+    PyObject *adopt; /* (context, object) -> Array over it */
+    PyObject *
+        record; /* (context, buffer format, bytes, number that is wanted or -1, module or None) -> number of a dtype */
     PyObject *array_class,
         *module_class;  /* of what is made here: subclasses of .array and .module */
     PyObject *in, *out; /* classes: an argument that goes one way, its .array */
@@ -65,6 +73,20 @@ void kjp_free(PyObject *object);
 PyObject *kjp_fail(kjit_context *ctx, kjit_status status);
 /* None, or kjp_fail. */
 PyObject *kjp_done(kjit_context *ctx, kjit_status status);
+
+/* Sets an exception of kjit's; gives NULL. kind: a status' name, or "range": an int that fits in no type, "buffer": as
+ * Python's protocol of buffers has it. */
+PyObject *kjp_refuse(const char *kind, const char *format, ...);
+/* The exception that is set becomes kjit's where it is one of Python's general ones: of arguments that are wrong. Gives
+ * NULL, for an exception that is set. */
+PyObject *kjp_ours(void);
+/* PyArg_ParseTuple and PyArg_ParseTupleAndKeywords, whose exceptions are kjit's. */
+int kjp_parse(PyObject *args, const char *format, ...);
+int kjp_parse_named(PyObject *args, PyObject *kwargs, const char *format, char **names, ...);
+/* A float; -1 with an exception. */
+double kjp_float(PyObject *object);
+/* A str's; NULL with an exception, which says what is meant. */
+const char *kjp_text(PyObject *object, const char *what);
 
 /* ---- interrupt.c ---- */
 
@@ -90,7 +112,7 @@ PyObject *kjp_after_fork(PyObject *self, PyObject *unused);
 extern PyType_Spec kjp_context_spec, kjp_module_spec, kjp_kernel_spec, kjp_launcher_spec,
     kjp_array_spec, kjp_stream_spec, kjp_event_spec;
 
-PyObject *kjp_module_new(kjp_context *context, kjit_module *mod, PyObject *source);
+PyObject *kjp_module_new(kjp_context *context, kjit_module *mod, PyObject *options);
 /* mod.name, for mod.name[grid, block]: takes a new reference of each. */
 PyObject *kjp_kernel_new(kjp_module *module, PyObject *name);
 /* An array of kjp.array_class; takes the handle over, also when it fails. */
@@ -105,6 +127,22 @@ PyObject *kjp_tuple(const int64_t *numbers, int n);
 /* Text that kernels and run blocks print goes to sys.stdout: a kjit_print_fn, which is called
  * without the GIL. */
 void kjp_print(void *unused, const char *text, size_t size);
+
+/* ---- arguments.c: of a launch ---- */
+
+/* What an argument needs until the launch has been made. */
+typedef struct kjp_slot kjp_slot;
+
+typedef struct kjp_arguments {
+    kjp_kernel *kernel;
+    int queued; /* the launch goes into a stream: memory is needed until it has run */
+    Py_ssize_t n;
+    kjit_arg *args;
+    kjp_slot *slots;
+} kjp_arguments;
+
+int kjp_arguments_take(kjp_arguments *a, PyObject *args, PyObject *kwargs);
+void kjp_arguments_drop(kjp_arguments *a); /* also when that failed */
 
 /* ---- buffer.c: memory of Python's objects as arrays ---- */
 
@@ -121,15 +159,19 @@ typedef struct kjp_owner {
 void kjp_owner_drop(void *owner); /* needs no GIL: a deleter of kjit's */
 void kjp_owners_release(void);    /* gives back what was dropped */
 
-/* The number of a buffer's element type; -1 with a TypeError where kjit has none. */
-int kjp_dtype_of(kjp_context *context, const Py_buffer *view);
+/* The number of a buffer's element type; -1 with an exception where kjit has none. Several records may be laid out alike:
+ * `wanted` (-1: none) is taken if it is, then those of `module` (NULL: none) come before the context's others. What was
+ * found is kept in a dict of the module's, or of the context's: (buffer format, bytes, wanted) -> number. */
+int kjp_dtype_of(kjp_context *context, const Py_buffer *view, int wanted, kjp_module *module);
+/* PyObject_GetBuffer, whose exceptions are kjit's. */
+int kjp_get_buffer(PyObject *object, Py_buffer *view);
 /* An array over a buffer, which outlives it; read-only where that is, if it is the host's.
  * `owner` non-NULL: it is kept as long as the array and queued work need it, and taken over on
  * success. */
 int kjp_wrap(kjp_context *context, Py_buffer *view, int dtype, kjit_memory memory, kjp_owner *owner,
              kjit_array **out);
 /* The same of any object that has a buffer, and of an address that an object keeps. */
-PyObject *kjp_from_buffer(kjp_context *context, PyObject *object);
+PyObject *kjp_from_buffer(kjp_context *context, PyObject *object, int wanted);
 PyObject *kjp_from_address(PyObject *module, PyObject *args);
 /* A buffer over an array, for memoryview and NumPy. */
 int kjp_array_getbuffer(PyObject *self, Py_buffer *view, int flags);

@@ -13,7 +13,7 @@ static int list_kernels(kjp_module *self)
     return 0;
 }
 
-PyObject *kjp_module_new(kjp_context *context, kjit_module *mod, PyObject *source)
+PyObject *kjp_module_new(kjp_context *context, kjit_module *mod, PyObject *options)
 {
     kjp_module *self = (kjp_module *)PyType_GenericAlloc((PyTypeObject *)kjp.module_class, 0);
     if (!self) {
@@ -22,9 +22,10 @@ PyObject *kjp_module_new(kjp_context *context, kjit_module *mod, PyObject *sourc
     }
     self->mod = mod;
     self->context = (kjp_context *)Py_NewRef((PyObject *)context);
-    self->source = Py_NewRef(source);
+    self->options = Py_NewRef(options);
     self->kernels = PyDict_New();
-    if (!self->kernels || list_kernels(self) < 0)
+    self->records = PyDict_New();
+    if (!self->kernels || !self->records || list_kernels(self) < 0)
         Py_CLEAR(self);
     return (PyObject *)self;
 }
@@ -34,26 +35,34 @@ static void module_dealloc(PyObject *object)
     kjp_module *self = (kjp_module *)object;
     Py_BEGIN_ALLOW_THREADS kjit_module_free(self->mod);
     Py_END_ALLOW_THREADS Py_XDECREF(self->kernels);
-    Py_XDECREF(self->source);
+    Py_XDECREF(self->records);
+    Py_XDECREF(self->options);
     Py_XDECREF(self->context);
     kjp_free(object);
 }
 
 /* Kernels come before the type's own attributes, so any name of a kernel's can be written; those
- * in the way are reached by their underscore. */
+ * in the way are reached by their underscore, with which Python's own and these begin: such kernels are behind them. */
 static PyObject *module_getattro(PyObject *object, PyObject *name)
 {
     kjp_module *self = (kjp_module *)object;
-    if (PyDict_GetItemWithError(self->kernels, name))
+    PyObject *kernel = PyDict_GetItemWithError(self->kernels, name);
+    if (!kernel && PyErr_Occurred())
+        return NULL;
+    if (kernel && PyUnicode_ReadChar(name, 0) != '_')
         return kjp_kernel_new(self, name);
-    return PyErr_Occurred() ? NULL : PyObject_GenericGetAttr(object, name);
+    PyObject *found = PyObject_GenericGetAttr(object, name);
+    if (found || !kernel || !PyErr_ExceptionMatches(PyExc_AttributeError))
+        return found;
+    PyErr_Clear();
+    return kjp_kernel_new(self, name);
 }
 
 /* mod["blur.rows"]: of a file that the module uses, whose kernels are not in the list */
 static PyObject *module_subscript(PyObject *object, PyObject *name)
 {
     if (!PyUnicode_Check(name))
-        return PyErr_Format(PyExc_TypeError, "a kernel's name is meant, not %R", name);
+        return kjp_refuse("KJIT_TYPE", "a kernel's name is meant, not %R", name);
     return kjp_kernel_new((kjp_module *)object, name);
 }
 
@@ -61,7 +70,7 @@ static PyObject *module_subscript(PyObject *object, PyObject *name)
 static PyObject *module_record(PyObject *object, PyObject *name)
 {
     kjp_module *self = (kjp_module *)object;
-    const char *text = PyUnicode_AsUTF8AndSize(name, NULL);
+    const char *text = kjp_text(name, "a record's name");
     kjit_dtype dtype;
     if (!text)
         return NULL;
@@ -78,7 +87,7 @@ static PyObject *module_set_const(PyObject *object, PyObject *args)
     kjp_module *self = (kjp_module *)object;
     const char *name;
     PyObject *array;
-    if (!PyArg_ParseTuple(args, "sO!:_set_const", &name, kjp.array, &array))
+    if (!kjp_parse(args, "sO!:_set_const", &name, kjp.array, &array))
         return NULL;
     kjp_wait wait;
     kjp_wait_begin(&wait, self->context->ctx, NULL);
@@ -122,7 +131,7 @@ static PyObject *module_emit(PyObject *object, PyObject *args)
     const char *what, *kernel;
     PyObject *shape;
     int64_t block[3] = {1, 1, 1};
-    if (!PyArg_ParseTuple(args, "szO:_emit", &what, &kernel, &shape) ||
+    if (!kjp_parse(args, "szO:_emit", &what, &kernel, &shape) ||
         (shape != Py_None && kjp_numbers(shape, block, 3, "a block") < 0))
         return NULL;
     char *out;
@@ -159,7 +168,7 @@ static const char **texts_of(PyObject *list, int *n)
     for (; texts && *n < size; ++*n)
         if (!(texts[*n] = PyUnicode_AsUTF8AndSize(PyList_GetItem(list, *n), NULL))) {
             PyMem_Free(texts);
-            return NULL;
+            return (const char **)kjp_ours();
         }
     return texts ? texts : (const char **)PyErr_NoMemory();
 }
@@ -171,7 +180,7 @@ static PyObject *module_run(PyObject *object, PyObject *args)
     PyObject *params, *saves;
     kjp_wait wait;
     kjit_run_options options = {.write = kjp_print, .interrupted = was_interrupted, .user = &wait};
-    if (!PyArg_ParseTuple(args, "O!O!:_run", &PyList_Type, &params, &PyList_Type, &saves))
+    if (!kjp_parse(args, "O!O!:_run", &PyList_Type, &params, &PyList_Type, &saves))
         return NULL;
     const char **given = texts_of(params, &options.nparams);
     const char **saved = given ? texts_of(saves, &options.nsaves) : NULL;
@@ -212,10 +221,10 @@ static PyObject *module_records(PyObject *object, void *unused)
     return all;
 }
 
-static PyObject *module_get_source(PyObject *object, void *unused)
+static PyObject *module_options(PyObject *object, void *unused)
 {
     (void)unused;
-    return Py_NewRef(((kjp_module *)object)->source);
+    return Py_NewRef(((kjp_module *)object)->options);
 }
 
 static PyObject *module_context(PyObject *object, void *unused)
@@ -234,12 +243,9 @@ static PyMethodDef module_methods[] = {
 };
 
 static PyGetSetDef module_properties[] = {
-    {"_log", module_log, NULL, NULL, NULL},
-    {"_kernels", module_kernels, NULL, NULL, NULL},
-    {"_records", module_records, NULL, NULL, NULL},
-    {"_source", module_get_source, NULL, NULL, NULL},
-    {"_context", module_context, NULL, NULL, NULL},
-    {0},
+    {"_log", module_log, NULL, NULL, NULL},         {"_kernels", module_kernels, NULL, NULL, NULL},
+    {"_records", module_records, NULL, NULL, NULL}, {"_options", module_options, NULL, NULL, NULL},
+    {"_context", module_context, NULL, NULL, NULL}, {0},
 };
 
 static PyType_Slot module_slots[] = {

@@ -14,7 +14,7 @@ int kjp_stream_of(PyObject *object, kjit_stream **out)
         (PyLong_Check(object) && PyLong_AsLong(object) == 0)) /* as Numba has none */
         return 0;
     if (!PyObject_TypeCheck(object, kjp.stream)) {
-        PyErr_Format(PyExc_TypeError, "a stream is meant, not %R", (PyObject *)Py_TYPE(object));
+        kjp_refuse("KJIT_TYPE", "a stream is meant, not %R", (PyObject *)Py_TYPE(object));
         return -1;
     }
     *out = ((kjp_stream *)object)->stream;
@@ -40,13 +40,13 @@ static PyObject *stream_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     static char *names[] = {"context", "kind", "handle", NULL};
     int kind = OWN;
     PyObject *context, *number = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!|iO:Stream", names, kjp.context, &context,
-                                     &kind, &number))
+    if (!kjp_parse_named(args, kwargs, "O!|iO:Stream", names, kjp.context, &context, &kind,
+                         &number))
         return NULL;
     void *handle = number ? PyLong_AsVoidPtr(number) : NULL;
     kjp_stream *self = PyErr_Occurred() ? NULL : (kjp_stream *)PyType_GenericAlloc(type, 0);
     if (!self)
-        return NULL;
+        return kjp_ours();
     self->context = (kjp_context *)Py_NewRef(context);
     kjit_context *ctx = self->context->ctx;
     kjit_status status = open_stream(ctx, kind, handle, &self->stream);
@@ -84,6 +84,8 @@ static PyObject *stream_query(PyObject *object, PyObject *unused)
     kjp_stream *self = (kjp_stream *)object;
     int done;
     kjit_status status = kjit_stream_query(self->stream, &done);
+    if (status == KJIT_OK && done)
+        status = kjit_stream_failure(self->stream);
     return status == KJIT_OK ? PyBool_FromLong(done) : kjp_fail(self->context->ctx, status);
 }
 
@@ -98,8 +100,7 @@ static PyObject *stream_wait(PyObject *object, PyObject *event)
 {
     kjp_stream *self = (kjp_stream *)object;
     if (!PyObject_TypeCheck(event, kjp.event))
-        return PyErr_Format(PyExc_TypeError, "an event is meant, not %R",
-                            (PyObject *)Py_TYPE(event));
+        return kjp_refuse("KJIT_TYPE", "an event is meant, not %R", (PyObject *)Py_TYPE(event));
     return kjp_done(self->context->ctx,
                     kjit_stream_wait(self->stream, ((kjp_event *)event)->event));
 }
@@ -133,7 +134,8 @@ static PyObject *stream_number(PyObject *object, void *unused)
 static PyMethodDef stream_methods[] = {
     {"synchronize", stream_synchronize, METH_NOARGS,
      "Waits for the stream's work and raises its first failure. Ctrl-C cancels the work."},
-    {"query", stream_query, METH_NOARGS, "Has all of its work ended? Never waits."},
+    {"query", stream_query, METH_NOARGS,
+     "Has all of its work ended? Never waits; raises its first failure once it has."},
     {"cancel", stream_cancel, METH_NOARGS,
      "Ends the launches in the stream; any thread may call it."},
     {"wait", stream_wait, METH_O,
@@ -175,8 +177,7 @@ static PyObject *event_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     static char *names[] = {"context", "timing", NULL};
     int timing = 1;
     PyObject *context;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!|p:Event", names, kjp.context, &context,
-                                     &timing))
+    if (!kjp_parse_named(args, kwargs, "O!|p:Event", names, kjp.context, &context, &timing))
         return NULL;
     kjp_event *self = (kjp_event *)PyType_GenericAlloc(type, 0);
     if (!self)
@@ -205,7 +206,7 @@ static PyObject *event_record(PyObject *object, PyObject *args)
     kjp_event *self = (kjp_event *)object;
     PyObject *stream = Py_None;
     kjit_stream *handle;
-    if (!PyArg_ParseTuple(args, "|O:record", &stream) || kjp_stream_of(stream, &handle) < 0)
+    if (!kjp_parse(args, "|O:record", &stream) || kjp_stream_of(stream, &handle) < 0)
         return NULL;
     kjp_wait wait;
     kjp_wait_begin(&wait, self->context->ctx, handle); /* without a stream it waits */
@@ -218,15 +219,26 @@ static PyObject *event_record(PyObject *object, PyObject *args)
     return result;
 }
 
+/* Events tell no failures, so who sees that one was reached asks the stream into which it was put, which may be NULL. */
+static kjit_status failure_of(const kjp_stream *stream, kjit_status status)
+{
+    return status == KJIT_OK && stream ? kjit_stream_failure(stream->stream) : status;
+}
+
+/* Another thread may record it meanwhile. */
 static PyObject *event_synchronize(PyObject *object, PyObject *unused)
 {
     (void)unused;
     kjp_event *self = (kjp_event *)object;
+    kjp_stream *stream = self->stream ? (kjp_stream *)Py_NewRef((PyObject *)self->stream) : NULL;
     kjp_wait wait;
-    kjp_wait_begin(&wait, self->context->ctx, self->stream ? self->stream->stream : NULL);
-    kjit_status status = kjit_event_synchronize(self->event);
+    kjp_wait_begin(&wait, self->context->ctx, stream ? stream->stream : NULL);
+    kjit_status status = failure_of(stream, kjit_event_synchronize(self->event));
     kjp_wait_end(&wait);
-    return kjp_done(self->context->ctx, status);
+    PyObject *result = kjp_done(self->context->ctx, status);
+    Py_XDECREF((PyObject *)stream);
+    kjp_owners_release();
+    return result;
 }
 
 static PyObject *event_wait(PyObject *object, PyObject *args)
@@ -234,7 +246,7 @@ static PyObject *event_wait(PyObject *object, PyObject *args)
     kjp_event *self = (kjp_event *)object;
     PyObject *stream = Py_None;
     kjit_stream *handle;
-    if (!PyArg_ParseTuple(args, "|O:wait", &stream) || kjp_stream_of(stream, &handle) < 0)
+    if (!kjp_parse(args, "|O:wait", &stream) || kjp_stream_of(stream, &handle) < 0)
         return NULL;
     return handle ? kjp_done(self->context->ctx, kjit_stream_wait(handle, self->event))
                   : event_synchronize(object, NULL);
@@ -244,30 +256,42 @@ static PyObject *event_query(PyObject *object, PyObject *unused)
 {
     (void)unused;
     kjp_event *self = (kjp_event *)object;
-    int done;
+    int done = 0;
     kjit_status status = kjit_event_query(self->event, &done);
+    if (done)
+        status = failure_of(self->stream, status);
     return status == KJIT_OK ? PyBool_FromLong(done) : kjp_fail(self->context->ctx, status);
 }
 
+/* Both have been reached then: who synchronises is told what failed, and hardly waits. */
 static PyObject *event_elapsed(PyObject *object, PyObject *to)
 {
     kjp_event *self = (kjp_event *)object;
     double ms;
     if (!PyObject_TypeCheck(to, kjp.event))
-        return PyErr_Format(PyExc_TypeError, "an event is meant, not %R", (PyObject *)Py_TYPE(to));
+        return kjp_refuse("KJIT_TYPE", "an event is meant, not %R", (PyObject *)Py_TYPE(to));
     kjit_status status = kjit_event_elapsed(self->event, ((kjp_event *)to)->event, &ms);
-    return status == KJIT_OK ? PyFloat_FromDouble(ms) : kjp_fail(self->context->ctx, status);
+    if (status != KJIT_OK)
+        return kjp_fail(self->context->ctx, status);
+    PyObject *from_done = event_synchronize(object, NULL);
+    PyObject *done = from_done ? event_synchronize(to, NULL) : NULL;
+    Py_XDECREF(from_done);
+    Py_XDECREF(done);
+    return done ? PyFloat_FromDouble(ms) : NULL;
 }
 
 static PyMethodDef event_methods[] = {
     {"record", event_record, METH_VARARGS, "record(stream=None): puts the event into a stream."},
     {"synchronize", event_synchronize, METH_NOARGS,
-     "Waits until its last record is reached; tells no failure."},
+     "Waits until its last record is reached; raises the first failure of the stream's work."},
     {"wait", event_wait, METH_VARARGS,
      "wait(stream=None): later work of the stream waits for it; without one the call does."},
-    {"query", event_query, METH_NOARGS, "Has its last record been reached? Never waits."},
+    {"query", event_query, METH_NOARGS,
+     "Has its last record been reached? Never waits; raises the first failure of the stream's work "
+     "once it has."},
     {"elapsed_time", event_elapsed, METH_O,
-     "elapsed_time(later): milliseconds between two events."},
+     "elapsed_time(later): milliseconds between two events that were reached; raises what failed "
+     "in their streams."},
     {0},
 };
 

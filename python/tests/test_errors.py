@@ -12,6 +12,7 @@ from support import ENDLESS, SAXPY, cases, main, module
 STATUS = {
     "InvalidError": ValueError, "OutOfMemoryError": MemoryError, "NotFoundError": LookupError, "ArgumentError": TypeError,
     "ShapeError": ValueError, "LaunchError": ValueError, "FileError": OSError, "Timeout": TimeoutError, "Timeout ": kjit.Fault,
+    "AbsentError": AttributeError, "RangeError": OverflowError, "ElementError": IndexError, "ExportError": BufferError,
     "Cancelled": kjit.Fault, "Fault": kjit.Error, "CompileError": kjit.Error, "DeviceError": kjit.Error, "LimitError": kjit.Error,
 }
 
@@ -144,6 +145,70 @@ class Faults(unittest.TestCase):
         with self.assertRaises(kjit.Fault):
             with kjit.stream() as stream:
                 mod.f[1, 1, stream](np.zeros(5, np.float32))
+
+    def test_by_events(self):
+        """Whatever waits for a stream's work, or sees that it has ended, raises its failure, once."""
+        mod = module("kernel f(x: f32[]) { x[7] = 1.0 }", warn="off")
+
+        def polled(thing):
+            while not thing.query():
+                pass
+
+        for wait in (lambda stream, start, end: end.synchronize(), lambda stream, start, end: end.wait(),
+                     lambda stream, start, end: polled(end), lambda stream, start, end: polled(stream),
+                     lambda stream, start, end: kjit.synchronize(), lambda stream, start, end: stream.__exit__(None, None, None)):
+            stream, start, end = kjit.stream(), kjit.event(), kjit.event()
+            start.record(stream)
+            mod.f[1, 1, stream](np.zeros(5, np.float32))
+            end.record(stream)
+            with self.assertRaises(kjit.Fault) as caught:
+                wait(stream, start, end)
+            self.assertEqual(caught.exception.index, 7)
+            end.synchronize()
+            stream.synchronize()
+            self.assertGreaterEqual(start.elapsed_time(end), 0)
+        mod.f[1, 1, stream](np.zeros(5, np.float32))
+        end.record(stream)
+        end.record()  # without a stream it waits, and was put into none
+        end.synchronize()
+        with self.assertRaises(kjit.Fault):
+            kjit.synchronize()
+
+    def test_elapsed(self):
+        mod = module("kernel f(x: f32[]) { x[7] = 1.0 }", warn="off")
+        stream, start, end = kjit.stream(), kjit.event(), kjit.event()
+        start.record(stream)
+        mod.f[1, 1, stream](np.zeros(5, np.float32))
+        end.record(stream)
+        other = kjit.stream()
+        other.wait(end)
+        other.synchronize()  # its own work has not failed
+        with self.assertRaises(kjit.Fault):
+            start.elapsed_time(end)
+
+    def test_event_before_more_work(self):
+        """An event's failure is told while the stream still works."""
+        if kjit.default_context().device.kind != "cpu":
+            self.skipTest("the default context is not cancellable")
+        bad, endless = module("kernel f(x: f32[]) { x[7] = 1.0 }", warn="off"), module(ENDLESS, warn="off")
+        stream, end = kjit.stream(), kjit.event()
+        bad.f[1, 1, stream](np.zeros(5, np.float32))
+        end.record(stream)
+        endless.endless[1, 1, stream](np.zeros(1, np.float32))
+        with self.assertRaises(kjit.Fault):
+            end.synchronize()
+        self.assertFalse(stream.query())
+        stream.cancel()
+        with self.assertRaises(kjit.Cancelled):
+            stream.synchronize()
+
+    def test_beside_another_exception(self):
+        mod = module("kernel f(x: f32[]) { x[7] = 1.0 }", warn="off")
+        with self.assertRaises(kjit.Fault) as caught:
+            with kjit.stream() as stream:
+                mod.f[1, 1, stream](np.zeros(5, np.float32))
+                raise KeyError("of the program")
+        self.assertIsInstance(caught.exception.__context__, KeyError)
 
     def test_after_a_fault_all_goes_on(self):
         mod = module("kernel f(x: f32[], i: i32) { x[i] = 1.0 }", warn="off")

@@ -83,6 +83,58 @@ class Records(unittest.TestCase):
             with self.assertRaises(kjit.ArgumentError):
                 module(SOURCE).scale[1, 1](np.zeros(1, dtype), 1.0)
 
+    def test_twins(self):
+        """Records that are laid out alike: the kernel's parameter says which is meant."""
+        twins = "record A { v: f32x2 }\nrecord B { v: f32[2] }\nrecord C { v: f32x2 }\n"
+        mod = kjit.compile(twins + "kernel a(p: A[]) { p[0].v.x = 1.0 }\nkernel b(p: B[]) { p[0].v[0] = 2.0 }\n"
+                           "kernel c(p: C[], q: A[], r: B) { p[0].v.x = q[0].v.x + r.v[0] }")
+        x = np.zeros(3, mod.B.dtype)
+        mod.a[1, 1](x)
+        self.assertEqual(x[0]["v"].tolist(), [1, 0])
+        mod.b[1, 1](x)
+        mod.c[1, 1](p=x, r=x[0], q=x)
+        self.assertEqual(x[0]["v"].tolist(), [4, 0])
+        for source in ("record B { v: f32[2] }\nkernel b(p: B[]) { p[0].v[0] = 5.0 }", "record D { v: f32x2 }\nkernel b(p: D[]) { p[0].v.x = 5.0 }"):
+            with self.subTest(source=source):
+                other = kjit.compile(source)
+                x = np.zeros(3, mod.B.dtype)
+                other.b[1, 1](x)
+                self.assertEqual(x[0]["v"].tolist(), [5, 0])
+        d = kjit.device_array(3, mod.B)
+        d[:] = np.ones(3, mod.A.dtype)
+        d.copy_to_device(np.ones(3, mod.A.dtype))
+        kjit.to_device(np.ones(3, mod.A.dtype), to=d)
+        mod.b[1, 1](d)
+        out = np.zeros(3, mod.A.dtype)
+        d.copy_to_host(out)
+        self.assertEqual((d.type.name, out[0]["v"].tolist(), out[2]["v"].tolist()), ("B", [2, 1], [1, 1]))
+
+    def test_bf16(self):
+        """Which NumPy has not: its bits."""
+        mod = module("record E { x: f32, y: bf16, z: f32[2], w: bf16x2 }\nkernel k(a: E[]) { a[0].y = 1.5; a[0].z[0] = 7.0; a[0].w.y = 2.0 }\n"
+                     "kernel one(e: E, x: f32[]) { x[0] = f32(e.y) + f32(e.w.x) }", warn="off")
+        self.assertEqual(mod.E.dtype, np.dtype([("x", "f4"), ("y", "u2"), ("z", "f4", 2), ("w", "u2", 2)], align=True))
+        x = np.zeros(2, mod.E.dtype)
+        mod.k[1, 1](x)
+        self.assertEqual((x[0]["y"], x[0]["z"].tolist(), x[0]["w"].tolist(), x[1]["y"]), (0x3fc0, [7, 0], [0, 0x4000], 0))
+        d = kjit.device_array(2, mod.E)
+        d.fill(0)
+        mod.k[1, 1](d)
+        self.assertEqual(d.copy_to_host().tobytes(), x.tobytes())
+        d[1] = (1.0, 2.5, (3, 4), (1, -1))  # numbers, not bits
+        self.assertEqual((d[1]["y"], d["y"][1], d[1]["w"].tolist()), (0x4020, 2.5, [0x3f80, 0xbf80]))
+        y = kjit.device_array(1, "f32")
+        mod.one[1, 1]((0, 1.5, (0, 0), (2, 0)), y)
+        self.assertEqual(y[0], 3.5)
+        mod.one[1, 1](x[0], y)
+        self.assertEqual(y[0], 1.5)
+        with self.assertRaises(kjit.ArgumentError):
+            mod.one[1, 1]((0, 1e39, (0, 0), (2, 0)), y)
+        only = kjit.compile("record F { b: bf16, c: u16 }\nrecord G { b: u16, c: u16 }\nkernel f(p: F[], q: G[]) { p[0].b = 1.0; q[0].b = 1 }", warn="off")
+        p, q = np.zeros(1, only.F.dtype), np.zeros(1, only.G.dtype)
+        only.f[1, 1](p, q)
+        self.assertEqual((p[0]["b"], q[0]["b"]), (0x3f80, 1))
+
     def test_ctypes(self):
         class Cell(ctypes.Structure):
             _fields_ = [("x", ctypes.c_int32), ("y", ctypes.c_int32)]

@@ -83,8 +83,18 @@ class Memory(unittest.TestCase):
 class Other(unittest.TestCase):
     def test_other_order_of_bytes(self):
         x = np.zeros(10, ">f4")
-        with self.assertRaisesRegex(TypeError, "other order of bytes"):
-            module(COPY.format("f32")).copy[1, 16](x, x)
+        copy = module(COPY.format("f32")).copy[1, 16]
+        with self.assertRaisesRegex(kjit.ArgumentError, r"kernel 'copy': 'x' takes f32\[\]: .*in the other order: x.astype\(\"<f4\"\)"):
+            copy(x, x)
+        copy(x.astype("<f4"), np.zeros(10, np.float32))  # the hint is true
+        for kind in (">f8", ">f2", ">i4", ">u2", ">i8", ">c8", ">c16"):
+            with self.assertRaisesRegex(kjit.ArgumentError, kind.replace(">", "<")):
+                kjit.asarray(np.zeros(2, kind))
+            kjit.asarray(np.zeros(2, kind).astype(kind.replace(">", "<")))
+            with self.assertRaisesRegex(kjit.ArgumentError, "other order.*" + kind.replace(">", "<")):
+                kjit.device_array(2, kind)
+        with self.assertRaisesRegex(kjit.ArgumentError, r"newbyteorder\(\"<\"\)"):
+            kjit.asarray(np.zeros(2, [("a", ">f4"), ("b", "<i4")]))
 
     def test_text(self):
         with self.assertRaises(TypeError):
@@ -110,11 +120,13 @@ class Other(unittest.TestCase):
 
     def test_elements_of_bf16(self):
         x = kjit.device_array(8, "bf16")
-        for i, v in enumerate([2, 1.5, -0.0, 1.00390625, 1.01171875, float("inf"), 1e39, 3.3895314e38]):  # ties, and beyond
+        for i, v in enumerate([2, 1.5, -0.0, 1.00390625, 1.01171875, float("inf"), -float("inf"), 3.3895314e38]):  # ties, and the most
             x[i] = v
+        with self.assertRaises(kjit.ArgumentError):
+            x[0] = 1e39
         self.assertEqual(x.view("u16").copy_to_host().tolist(),
-                         [0x4000, 0x3fc0, 0x8000, 0x3f80, 0x3f82, 0x7f80, 0x7f80, 0x7f7f])
-        self.assertEqual((x[0], x[1], x[4], x[6]), (2.0, 1.5, 1.015625, float("inf")))
+                         [0x4000, 0x3fc0, 0x8000, 0x3f80, 0x3f82, 0x7f80, 0xff80, 0x7f7f])
+        self.assertEqual((x[0], x[1], x[4], x[6]), (2.0, 1.5, 1.015625, -float("inf")))
         x[0] = 1.00390625 + 2.0 ** -40  # above the tie by less than a float's
         self.assertEqual(x.view("u16")[0], 0x3f81)
         x[1] = float("nan")
