@@ -408,13 +408,14 @@ void kj_no_wrap(kj_tile t, kj_op op)
         LLVMSetNSW(t.v[0], true);
 }
 
-/* a op b on narrow vectors, where the result fits too, and so does the count of a shift. */
+/* a op b on narrow vectors, where the result fits too; a shift to the right by 32 and more leaves the sign of either
+ * width. */
 static bool narrow_binary(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, kj_tile *out)
 {
     bool vector = a.lanes > 1 || b.lanes > 1;
     if (!can_narrow(a) || !can_narrow(b) || !(vector || lo->target->narrows) || op == KJ_OP_SHL)
         return false;
-    if (op == KJ_OP_SHR && (!kj_is_natural(b) || b.bounds.most > 31))
+    if (op == KJ_OP_SHR && !kj_is_natural(b))
         return false;
     bool bits = kj_ops[op].class == KJ_OPS_BITS;
     kj_tile full = joined(KJ_I64, a, b);
