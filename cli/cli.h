@@ -60,16 +60,16 @@ enum {
     IN_LSP = 32768,
     IN_WATCH = 65536,
     IN_NEW = 131072,
-    IN_ALL = 262143,
+    IN_TEST = 262144,
+    IN_ALL = 524287,
     /* commands that run a file's run block, and show what it prints */
     IN_SHOWS = IN_RUN | IN_PROFILE | IN_WATCH,
     IN_MEASURES = IN_BENCH | IN_TUNE,
     IN_RUNS = IN_SHOWS | IN_MEASURES,
+    IN_EXECUTES = IN_RUNS | IN_TEST,
 };
 
 /* ---- options.c ---- */
-
-enum { FORMS_TEXT = 128 }; /* bytes of list_forms */
 
 struct options {
     output *output;
@@ -79,6 +79,7 @@ struct options {
     int nsaves;
     char *text; /* the program itself, in the place of a file's name */
     const char *device, *emit, *kernel, *out, *arch, *cpu, *cache, *trace, *capsule;
+    const char *filter;            /* of tests: what their titles hold; or NULL */
     const char *against, *compare; /* another program, and times of an earlier bench */
     int workers, opt_level;
     unsigned check;   /* KJIT_CHECK_... */
@@ -90,6 +91,7 @@ struct options {
     char *warn;        /* a list, or NULL */
     char *path;        /* folders, with colons between them; or NULL */
     bool check_format; /* tell what is not formatted, and leave it */
+    bool list;         /* tests are listed, not run */
     bool gpu;          /* the command is about a GPU's code: set by it */
     bool profile;      /* the run is one of kjit profile: likewise */
 };
@@ -102,9 +104,16 @@ void print_options(const command *c);
 /* The name of an option, and what it does (NULL: another name of the one before); NULL past the last. */
 const char *option_at(int i, const char **help);
 bool is_option_of(int i, const command *c);
-/* The forms of build: a line each, and their names in a sentence. */
+
+/* ---- forms.c: those of build ---- */
+
+enum { FORMS_TEXT = 128 }; /* bytes of list_forms */
+
+/* A line each, and their names in a sentence. */
 void print_forms(void);
 const char *list_forms(char out[FORMS_TEXT]);
+/* NULL after a complaint. */
+const char *form_named(const char *name);
 
 /* ---- say.c: what is told to people ---- */
 
@@ -241,6 +250,7 @@ bool tell_name(FILE *to, const char *name);
 int command_run(const options *o);
 int command_profile(const options *o);
 int command_bench(const options *o);
+int command_test(const options *o);
 int command_watch(const options *o);
 int command_new(const options *o);
 int command_tune(const options *o);

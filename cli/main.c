@@ -15,14 +15,37 @@ static const command commands[] = {
         .min_files = 1,
         .max_files = -1,
         .run = command_run,
-        .more = "FILE is a .knl file, or - for standard input. name=value sets a param of the run "
-                "block:\n"
-                "  n=5000  dt=0.1  fast=true  x=@data.npy  y=@data.npz:y  image=@photo.png\n"
-                "  z=@volume.raw,dtype=f32,shape=64x64x64\n"
-                "\n"
-                "Examples:\n"
-                "  kjit run vecadd.knl n=1000 --time\n"
-                "  kjit run blur.knl image=@photo.png --save out=blurred.png\n",
+        .more =
+            "FILE is a .knl file, or - for standard input. name=value sets a param of the run "
+            "block:\n"
+            "  n=5000  dt=0.1  fast=true  x=@data.npy  y=@data.npz:y  image=@photo.png\n"
+            "  z=@volume.raw,dtype=f32,shape=64x64x64\n"
+            "\n"
+            "Examples:\n"
+            "  kjit run vecadd.knl n=1000 --time\n"
+            "  kjit run blur.knl image=@photo.png --save out=blurred.png\n",
+    },
+    {
+        .name = "test",
+        .arguments = "FILE...",
+        .summary = "run the tests of files",
+        .bit = IN_TEST,
+        .min_files = 1,
+        .max_files = -1,
+        .run = command_test,
+        .more =
+            "A test is a block beside the run block, with asserts:\n"
+            "  test \"halves\" { ... }\n"
+            "  test \"refuses none\" fails \"is empty\" { ... }   passes where it ends with an "
+            "error "
+            "that says so\n"
+            "Each runs by itself. A line says how it went; of one that fails also where and why, "
+            "and "
+            "what it\n"
+            "printed. The exit code is 0 where all pass, 1 where one does not, 3 where a file has "
+            "errors.\n"
+            "\n"
+            "  kjit test sort.knl --filter=empty --device=cpu\n",
     },
     {
         .name = "watch",

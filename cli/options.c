@@ -45,6 +45,7 @@ KEPT(out)
 KEPT(against)
 KEPT(compare)
 KEPT(capsule)
+KEPT(filter)
 #undef KEPT
 
 static bool set_save(options *o, const char *value)
@@ -88,6 +89,12 @@ static bool set_untrusted(options *o, const char *value)
 {
     (void)value;
     return o->untrusted = true;
+}
+
+static bool set_list(options *o, const char *value)
+{
+    (void)value;
+    return o->list = true;
 }
 
 static bool set_digest(options *o, const char *value)
@@ -229,60 +236,10 @@ static bool set_path(options *o, const char *value)
     return append(&o->path, ":", value);
 }
 
-static const struct {
-    const char *name, *what;
-} forms[] = {
-    {"tokens", "the words of the file"},
-    {"ast", "the syntax tree"},
-    {"checks", "which indices are known to be inside of their arrays"},
-    {"tast", "the typed tree of each kernel"},
-    {"uniform", "along which axes of threadIdx its values differ"},
-    {"regions", "how a block is cut at its barriers, for a CPU"},
-    {"llvm", "LLVM IR as it is generated"},
-    {"opt", "LLVM IR after the optimiser"},
-    {"asm", "this machine's assembly, or that of a --cpu"},
-    {"ptx", "a GPU's assembly"},
-    {"cubin", "a GPU's machine code, by its driver or the CUDA toolkit's ptxas"},
-};
-
-enum { NFORMS = sizeof forms / sizeof *forms };
-
-void print_forms(void)
-{
-    puts("\nForms:");
-    for (int i = 0; i < NFORMS; i++)
-        printf("  %-10s %s\n", forms[i].name, forms[i].what);
-}
-
-const char *list_forms(char out[FORMS_TEXT])
-{
-    size_t n = 0;
-    for (int i = 0; i < NFORMS; i++)
-        n += (size_t)snprintf(out + n, FORMS_TEXT - n, "%s%s",
-                              i == 0            ? ""
-                              : i + 1 == NFORMS ? " or "
-                                                : ", ",
-                              forms[i].name);
-    return out;
-}
-
 static bool set_emit(options *o, const char *value)
 {
-    const char *names[NFORMS];
-    char list[FORMS_TEXT];
-    if (strcmp(value, "llvm-opt") == 0)
-        value = "opt"; /* its name up to version 0.1 */
-    for (int i = 0; i < NFORMS; i++) {
-        names[i] = forms[i].name;
-        if (strcmp(value, forms[i].name) == 0) {
-            o->emit = forms[i].name;
-            return true;
-        }
-    }
-    const char *near = nearest(value, names, NFORMS);
-    complain("there is no form '%s'%s%s%s: %s", value, near ? " (did you mean '" : "",
-             near ? near : "", near ? "'?)" : "", list_forms(list));
-    return false;
+    o->emit = form_named(value);
+    return o->emit != NULL;
 }
 
 static bool set_block(options *o, const char *value)
@@ -350,6 +307,8 @@ static void list_checks(void)
 }
 
 static const option table[] = {
+    {"--filter", "TEXT", IN_TEST, set_filter, "tests with this in their title"},
+    {"--list", NULL, IN_TEST, set_list, "show the titles, and run nothing"},
     {"-e", "TEXT", IN_RUNS, set_text,
      "run this text, not a FILE: a file's, or the statements of a run block; several are its "
      "lines"},
@@ -360,7 +319,8 @@ static const option table[] = {
      "report each launch and copy (eight of what comes often, and the rest in one line)"},
     {"--timeout", "TIME", IN_RUNS | IN_REPLAY, set_timeout,
      "end the run after 10s, 500ms or 2m, wherever it is then"},
-    {"--untrusted", NULL, IN_RUNS, set_untrusted,
+    {"--timeout", "TIME", IN_TEST, set_timeout, "a test that takes longer fails: 10s, 500ms or 2m"},
+    {"--untrusted", NULL, IN_EXECUTES, set_untrusted,
      "the file may be anybody's: limits on memory, time, output and files"},
     {"--trace", "FILE", IN_RUN, set_trace,
      "write when all that ran did so, for chrome://tracing or Perfetto"},
@@ -370,9 +330,9 @@ static const option table[] = {
      "the capsule is one's own: no limits on memory and time, and @unchecked is heard"},
     {"--digest", NULL, IN_SHOWS, set_digest,
      "at the end a line for each array: name, type, shape, hash"},
-    {"--device", "DEVICE", IN_RUNS | IN_REPLAY | IN_CACHE, set_device,
+    {"--device", "DEVICE", IN_EXECUTES | IN_REPLAY | IN_CACHE, set_device,
      "auto (the default: a GPU if there is one), cpu, cuda, cuda:1"},
-    {"--workers", "N", IN_RUNS | IN_REPLAY, set_workers,
+    {"--workers", "N", IN_EXECUTES | IN_REPLAY, set_workers,
      "threads of the CPU device (default: one a core)"},
     {"--emit", "FORM", IN_BUILD, set_emit, "what to show: see above"},
     {"--kernel", "NAME", IN_BUILD | IN_INFO | IN_TUNE, set_kernel, "this kernel only"},
@@ -380,7 +340,7 @@ static const option table[] = {
      "the block the kernel is compiled for (default 256)"},
     {"--arch", "sm_XY", IN_BUILD | IN_INFO, set_arch,
      "compile for that GPU: sm_75, sm_80, sm_90 ..."},
-    {"--cpu", "LEVEL", IN_RUNS | IN_BUILD | IN_CACHE, set_cpu,
+    {"--cpu", "LEVEL", IN_EXECUTES | IN_BUILD | IN_CACHE, set_cpu,
      "code for a CPU is for x86-64-v2, x86-64-v3, x86-64-v4 or native (the default)"},
     {"--against", "FILE", IN_BENCH, set_against,
      "another program, run in turn with the first: their times are compared"},
@@ -391,26 +351,26 @@ static const option table[] = {
     {"-o", "FILE", IN_BENCH, set_out,
      "write the times there: milliseconds and what took them, a line a run"},
     {"-o", "FILE", IN_BUILD, set_out, "write there, not to standard output"},
-    {"-O", "LEVEL", IN_RUNS | IN_BUILD | IN_INFO | IN_CACHE, set_level,
+    {"-O", "LEVEL", IN_EXECUTES | IN_BUILD | IN_INFO | IN_CACHE, set_level,
      "optimisation: -O0, -O1, -O2, -O3 (the default)"},
-    {"--fp-contract", "on|off", IN_RUNS | IN_BUILD | IN_INFO | IN_CACHE, set_contract,
+    {"--fp-contract", "on|off", IN_EXECUTES | IN_BUILD | IN_INFO | IN_CACHE, set_contract,
      "off: a*b + c rounds twice, not once"},
-    {"--check", "LIST", IN_RUNS | IN_REPLAY | IN_BUILD | IN_INFO | IN_CACHE, set_check,
+    {"--check", "LIST", IN_EXECUTES | IN_REPLAY | IN_BUILD | IN_INFO | IN_CACHE, set_check,
      "what running kernels are checked for, by commas:"},
     {"--check", NULL, IN_FMT, set_check_format, "change nothing; fail where a file would change"},
-    {"--ftz", NULL, IN_RUNS | IN_BUILD | IN_INFO | IN_CACHE, set_ftz,
+    {"--ftz", NULL, IN_EXECUTES | IN_BUILD | IN_INFO | IN_CACHE, set_ftz,
      "a GPU takes subnormal f32 for zeros, for speed"},
-    {"--math", "builtin|libdevice", IN_RUNS | IN_BUILD | IN_INFO | IN_CACHE, set_math,
+    {"--math", "builtin|libdevice", IN_EXECUTES | IN_BUILD | IN_INFO | IN_CACHE, set_math,
      "libdevice: a GPU's functions are the CUDA toolkit's"},
-    {"--diagnostics", "text|json", IN_RUNS | IN_CHECK | IN_BUILD | IN_INFO, set_diagnostics,
+    {"--diagnostics", "text|json", IN_EXECUTES | IN_CHECK | IN_BUILD | IN_INFO, set_diagnostics,
      "how errors and warnings are shown; json: an object a line"},
-    {"--warn", "LIST", IN_RUNS | IN_CHECK | IN_LSP | IN_BUILD | IN_INFO | IN_CACHE, set_warn,
+    {"--warn", "LIST", IN_EXECUTES | IN_CHECK | IN_LSP | IN_BUILD | IN_INFO | IN_CACHE, set_warn,
      "or -W: off, error, or warnings by name: no-shadowed,no-unused-value"},
-    {"-W", "LIST", IN_RUNS | IN_CHECK | IN_LSP | IN_BUILD | IN_INFO | IN_CACHE, set_warn, NULL},
-    {"--path", "DIR:DIR", IN_RUNS | IN_CHECK | IN_LSP | IN_BUILD | IN_INFO | IN_CACHE, set_path,
+    {"-W", "LIST", IN_EXECUTES | IN_CHECK | IN_LSP | IN_BUILD | IN_INFO | IN_CACHE, set_warn, NULL},
+    {"--path", "DIR:DIR", IN_EXECUTES | IN_CHECK | IN_LSP | IN_BUILD | IN_INFO | IN_CACHE, set_path,
      "or -I: folders where files that others use are looked for"},
-    {"-I", "DIR", IN_RUNS | IN_CHECK | IN_LSP | IN_BUILD | IN_INFO | IN_CACHE, set_path, NULL},
-    {"--cache", "DIR|off", IN_RUNS | IN_REPLAY | IN_CACHE, set_cache,
+    {"-I", "DIR", IN_EXECUTES | IN_CHECK | IN_LSP | IN_BUILD | IN_INFO | IN_CACHE, set_path, NULL},
+    {"--cache", "DIR|off", IN_EXECUTES | IN_REPLAY | IN_CACHE, set_cache,
      "where compiled code is kept (default: ~/.cache/kjit)"},
     {"--markdown", NULL, IN_BUILTINS, set_markdown, "as tables for a document"},
     {"--attributes", NULL, IN_DEVICES, set_attributes,
@@ -487,7 +447,7 @@ static int unknown(const command *c, const char *argument)
             names[n++] = table[i].name + 2;
     }
     const char *near = nearest(name + strspn(name, "-"), names, n);
-    if (strcmp(name, "--threads") == 0 && c->bit & IN_RUNS)
+    if (strcmp(name, "--threads") == 0 && c->bit & IN_EXECUTES)
         complain("there is no option --threads: threads of the CPU device are --workers%s%s",
                  argument + len, argument[len] ? "" : "=N");
     else if (find(IN_ALL, argument, &value))

@@ -101,6 +101,7 @@ static void *longer(kj_parser *p, const void *stack, ptrdiff_t used, ptrdiff_t s
 %token <string> FORMAT_TEXT "text of an f-string" FORMAT_SPEC "format"
 
 %token USE "use" CONST "const" FN "fn" KERNEL "kernel" RECORD "record" RUN "run" TYPE "type" ENUM "enum"
+%token TEST "test"
 %token LET "let" VAR "var" REQUIRES "requires" LAUNCH "launch" PARAM "param"
 %token IF "if" ELIF "elif" ELSE "else" FOR "for" IN "in" WHILE "while" WITH "with" AS "as"
 %token BREAK "break" CONTINUE "continue" RETURN "return"
@@ -183,6 +184,8 @@ item:
                                 { $$ = kj_make_enum(p, @$, $2, @2, $3, $5); yyerrok; }
 |   "run" block                 { $$ = kj_make_run(p, @$, @1, $2); }
 |   "run" NAME "(" host_params ")" block    { $$ = kj_make_run_function(p, @$, $2, @2, $4, $6); }
+|   "test" STRING block         { $$ = kj_make_test(p, @$, $2, @2, $3); }
+|   "test" STRING NAME STRING block         { $$ = kj_make_failing_test(p, @$, $2, @2, $3, @3, $4, @4, $5); }
 ;
 
 /* A comma or a line end is behind each field. */

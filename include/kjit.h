@@ -563,6 +563,16 @@ typedef struct kjit_param_info {
 /* The i-th, in the file's order: 1, or 0 past the last. The texts are the module's. */
 KJIT_API int kjit_module_param(kjit_module *mod, int i, kjit_param_info *out);
 
+/* A test of the file, which kjit_run runs with kjit_run_options.test. */
+typedef struct kjit_test_info {
+    const char *title; /* one line; no other test of the file has it */
+    const char *fails; /* what the message of its failure holds; NULL: it is to succeed */
+    int line;          /* where it begins */
+} kjit_test_info;
+
+/* The same of its tests; those of files that it uses are not among them. */
+KJIT_API int kjit_module_test(kjit_module *mod, int i, kjit_test_info *out);
+
 /* A kernel as its file declares it. */
 typedef struct kjit_kernel_decl {
     size_t size;      /* of the struct, set by the caller: sizeof */
@@ -1419,12 +1429,16 @@ typedef struct kjit_run_options {
      * codes, as to a terminal. */
     int columns;
     int colours;
+    /* The title of a test to run in the run block's place, without params and saves; NULL: the run block. One that
+     * is to fail gives KJIT_OK where it fails with a message that holds what it says; where it ends otherwise, a
+     * failure. */
+    const char *test;
 } kjit_run_options;
 
-/* Runs the module's run block. Failures are located: kjit_last_error has "file:line:col: error:
+/* Runs the module's run block, or a test. Failures are located: kjit_last_error has "file:line:col: error:
  * ..." and the line. KJIT_INVALID: the params or saves are not as the block has them (with a place
  * where a param is given no value), or the context was destroyed, which may not happen meanwhile either; KJIT_NOT_FOUND:
- * there is no run block, and the sentence has one to add. Other failures are those of its own work:
+ * there is no run block, and the sentence has one to add, or no test of that title. Other failures are those of its own work:
  * what other threads have queued is waited for where the block waits for all, but told to them (of a
  * default stream that the block uses, to the block). Runs in one context take turns, as each
  * has a `write` of its own: one of the functions above that starts another is told KJIT_INVALID.

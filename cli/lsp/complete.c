@@ -94,7 +94,7 @@ static void add_file_members(server *s, json_t *out, const target use)
     document *used = used_by(s, use.doc, &use.doc->names->decls[use.decl], &library);
     const names *n = used ? document_names(used) : NULL;
     for (int32_t i = 0; n && i < n->ndecls && is_item_kind(n->decls[i].kind); i++)
-        if (n->decls[i].kind != D_USE && n->decls[i].kind != D_RUN)
+        if (n->decls[i].kind != D_USE && n->decls[i].kind != D_TEST && n->decls[i].kind != D_RUN)
             add_decl(out, used, &n->decls[i]);
     if (library)
         add_language_members(out, library);
@@ -152,8 +152,8 @@ static void add_known(json_t *out, const document *d, size_t offset)
     const names *n = d->names;
     for (int32_t i = n->ndecls - 1; i >= 0; i--) { /* what hides comes before what is hidden */
         const decl *c = &n->decls[i];
-        bool known = c->scope <= offset && offset <= c->scope_end && c->kind != D_RUN &&
-                     c->kind != D_FIELD && c->kind != D_MEMBER;
+        bool known = c->scope <= offset && offset <= c->scope_end && c->kind != D_TEST &&
+                     c->kind != D_RUN && c->kind != D_FIELD && c->kind != D_MEMBER;
         if (known)
             add_decl(out, d, c);
     }

@@ -53,6 +53,7 @@ typedef enum decl_kind {
     D_RECORD,
     D_TYPE,
     D_ENUM,
+    D_TEST, /* by its title, which is no name */
     D_RUN, /* the run block, which has no name: the word run stands for it */
     D_PARAM,
     D_GENERIC,

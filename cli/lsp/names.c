@@ -257,8 +257,9 @@ static decl_kind item_kind(const walk *w, uint32_t i)
     static const struct {
         const char *word;
         decl_kind kind;
-    } kinds[] = {{"use", D_USE},       {"const", D_CONST}, {"fn", D_FN},     {"kernel", D_KERNEL},
-                 {"record", D_RECORD}, {"type", D_TYPE},   {"enum", D_ENUM}, {"run", D_RUN}};
+    } kinds[] = {{"use", D_USE},       {"const", D_CONST},   {"fn", D_FN},
+                 {"kernel", D_KERNEL}, {"record", D_RECORD}, {"type", D_TYPE},
+                 {"enum", D_ENUM},     {"test", D_TEST},     {"run", D_RUN}};
     size_t k = 0;
     while (k + 1 < sizeof kinds / sizeof *kinds && !is_word(w, i, kinds[k].word))
         k++;

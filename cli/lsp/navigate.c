@@ -130,7 +130,8 @@ static void add_names(server *s, document *d, target t, bool declaration, json_t
 /* Is it known in its file alone? A parameter may be named by calls elsewhere. */
 static bool is_local(decl_kind kind)
 {
-    return kind == D_USE || kind == D_RUN || kind == D_GENERIC || (kind >= D_LET && kind <= D_WITH);
+    return kind == D_USE || kind == D_TEST || kind == D_RUN || kind == D_GENERIC ||
+           (kind >= D_LET && kind <= D_WITH);
 }
 
 bool add_references(server *s, target t, bool declaration, json_t *out)
@@ -194,6 +195,7 @@ static int symbol_kind(decl_kind kind)
     case D_RECORD: return 23;
     case D_TYPE: return 5;
     case D_ENUM: return 10;
+    case D_TEST:
     case D_RUN: return 24;
     case D_FIELD: return 8;
     case D_MEMBER: return 22;

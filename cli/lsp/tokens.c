@@ -98,16 +98,16 @@ static void close_bracket(scanner *s, char closing)
 /* Two words of which the second is a name, a brace or a string: does the first begin an item? */
 static bool begins_item(const scanner *s, size_t begin, size_t end)
 {
-    static const char *const words[] = {"kernel", "fn",   "run",  "const",
-                                        "record", "enum", "type", "use"};
+    static const char *const words[] = {"kernel", "fn",   "run", "const", "record",
+                                        "enum",   "type", "use", "test"};
     size_t n = end - begin, next = end + strspn(s->text + end, " \t");
     if (n < 2 || n > 6)
         return false;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strncmp(words[i], s->text + begin, n) == 0 && words[i][n] == 0 && next < s->size)
-            return (next > end && is_letter(s->text[next])) ||
+            return (next > end && is_letter(s->text[next]) && strcmp(words[i], "test") != 0) ||
                    (strcmp(words[i], "run") == 0 && s->text[next] == '{') ||
-                   (*words[i] == 'u' && s->text[next] == '"');
+                   ((*words[i] == 'u' || strcmp(words[i], "test") == 0) && s->text[next] == '"');
     return false;
 }
 

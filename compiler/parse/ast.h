@@ -157,6 +157,7 @@ typedef enum kj_item_kind {
     KJ_I_RECORD,
     KJ_I_RUN,
     KJ_I_RUN_FN, /* run name(params) { body }: of run blocks */
+    KJ_I_TEST,   /* test "title" [fails "message"] { body }: a run block of its own; no name */
     KJ_I_TYPE, /* type name = type: an alias, which types are written out from when the file is read; also
                   an enum, which is one of its integer type */
 } kj_item_kind;
@@ -167,7 +168,7 @@ struct kj_item {
     kj_item *next;
     const struct kj_file *file;
     int number;       /* among the items of all files (sema) */
-    const char *name; /* NULL for run */
+    const char *name; /* NULL for run and test */
     kj_span name_span;
     const char *path;     /* use: as it is written, without the std. of the library's */
     bool library;         /* use: std. */
@@ -188,7 +189,10 @@ struct kj_item {
     kj_generic *generics;
     kj_param_decl *params; /* record: the fields */
     kj_stmt *body;
-    kj_span end; /* the closing brace */
+    kj_span end;       /* the closing brace */
+    const char *title; /* test */
+    const char *fails; /* test: what the message that it ends with holds; NULL: it succeeds */
+    kj_span fails_span;
 };
 
 typedef struct kj_file {

@@ -303,21 +303,29 @@ static void dump_stmts(dump *d, const char *role, const kj_stmt *list)
 
 /* ---- Items ---- */
 
+/* NULL: it has none. */
+static void dump_text(dump *d, const char *role, const char *text)
+{
+    if (!text)
+        return;
+    begin(d, role);
+    dump_string(d, text, strlen(text));
+}
+
 static void dump_item(dump *d, const kj_item *item)
 {
     static const char *const kinds[] = {
         [KJ_I_USE] = "use",       [KJ_I_CONST] = "const",   [KJ_I_FN] = "fn",
         [KJ_I_KERNEL] = "kernel", [KJ_I_RECORD] = "record", [KJ_I_RUN] = "run",
-        [KJ_I_RUN_FN] = "run",    [KJ_I_TYPE] = "type",
+        [KJ_I_RUN_FN] = "run",    [KJ_I_TYPE] = "type",     [KJ_I_TEST] = "test",
     };
     begin(d, NULL);
     kj_text_printf(&d->text, "%s%s%s\n", item->enumerates ? "enum" : kinds[item->kind],
                    item->name ? " " : "", item->name ? item->name : "");
     d->level++;
-    if (item->path) {
-        begin(d, item->library ? "std" : "path");
-        dump_string(d, item->path, strlen(item->path));
-    }
+    dump_text(d, item->library ? "std" : "path", item->path);
+    dump_text(d, "title", item->title);
+    dump_text(d, "fails", item->fails);
     dump_attrs(d, item->attrs);
     for (const kj_generic *g = item->generics; g; g = g->next) {
         begin(d, NULL);

@@ -389,7 +389,7 @@ static void report(const kj_mistake *x)
 {
     if (type_in_braces(x) || type_of_words(x))
         return;
-    if (unclosed_bracket(x) || kj_wrong_use(x) || kj_closes_nothing(x))
+    if (unclosed_bracket(x) || kj_wrong_use(x) || kj_wrong_test(x) || kj_closes_nothing(x))
         return;
     if (kj_met(x, ":") && kj_wants(x, "{"))
         kj_at_colon(x);

@@ -50,12 +50,13 @@ static inline uint32_t kj_line_end(const kj_source *s, uint32_t at)
     return at;
 }
 
-/* Does the item in which `at` stands begin with that word? */
+/* Does the item in which `at` stands begin with that word? A test is a run block. */
 static inline bool kj_is_item_of(const kj_source *s, uint32_t at, const char *word)
 {
     while (at > 0 && !(s->text[at - 1] == '\n' && kj_is_word(s->text[at])))
         at--;
-    return kj_is_word_at(s, at, word);
+    return kj_is_word_at(s, at, word) ||
+           (*word == 'r' && word[1] == 'u' && kj_is_word_at(s, at, "test"));
 }
 
 /* Where a line's code ends: before its comment, the ; and blanks. */

@@ -281,7 +281,7 @@ void kj_at_tokens(const kj_mistake *x)
         const char *between = i == 0 ? "" : i == x->n - 1 ? " or " : ", ";
         const char *how = "%s%s'%s'";
         if (strcmp(x->expected[i], "name") == 0)
-            how = "%s%sa %s";
+            how = x->p->first == KJ_TK_TEST ? "%s%s'fails'" : "%s%sa %s";
         else if (strncmp(x->expected[i], "end ", 4) == 0)
             how = "%s%sthe %s";
         list = kj_arena_printf(arena, how, list, between, x->expected[i]);

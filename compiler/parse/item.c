@@ -260,6 +260,45 @@ kj_item *kj_make_run_function(kj_parser *p, kj_span span, const char *name, kj_s
     return kj_make_function(p, span, KJ_I_RUN_FN, name, name_span, signature, body);
 }
 
+/* ---- Tests ---- */
+
+/* One line of text, as it is shown and asked for. NULL: it was told what is wrong. */
+static const char *text_of_test(kj_parser *p, kj_string s, kj_span span, const char *what)
+{
+    bool plain = s.len > 0 && strspn(s.text, " ") < s.len;
+    for (size_t i = 0; i < s.len; i++)
+        plain &= (unsigned char)s.text[i] >= ' ' && s.text[i] != 0x7f;
+    if (plain)
+        return kj_intern(p->arena, s.text, s.len);
+    kj_error(p->diag, span, KJ_RULE_TEST, s.len ? "%s is one line of text" : "%s is empty", what);
+    return NULL;
+}
+
+kj_item *kj_make_test(kj_parser *p, kj_span span, kj_string title, kj_span title_span,
+                      kj_block body)
+{
+    kj_item *i = kj_make_function(p, span, KJ_I_TEST, NULL, title_span, (kj_signature){0}, body);
+    const char *text = text_of_test(p, title, title_span, "a test's title");
+    i->title = text ? text : "";
+    return i;
+}
+
+kj_item *kj_make_failing_test(kj_parser *p, kj_span span, kj_string title, kj_span title_span,
+                              const char *word, kj_span word_span, kj_string fails,
+                              kj_span fails_span, kj_block body)
+{
+    kj_item *i = kj_make_test(p, span, title, title_span, body);
+    const char *text = text_of_test(p, fails, fails_span, "what the message holds");
+    i->fails = text ? text : "";
+    i->fails_span = fails_span;
+    if (strcmp(word, "fails") == 0)
+        return i;
+    kj_message *m = kj_error(p->diag, word_span, KJ_RULE_TEST,
+                             "behind a test's title stands 'fails', or its '{'");
+    kj_write(p->diag, m, word_span, "fails");
+    return i;
+}
+
 void kj_add_item(kj_parser *p, kj_attrs attrs, kj_span span, kj_item *item)
 {
     item->attrs = attrs.first;

@@ -22,6 +22,7 @@ bool kj_wants(const kj_mistake *x, const char *token);
 
 /* use blur, use lib/blur.knl, use std::sort: false where it is none of these. */
 bool kj_wrong_use(const kj_mistake *x);
+bool kj_wrong_test(const kj_mistake *x); /* of a test's head */
 /* for (i, v) in ...: as it is, without the parentheses; false where it is none. */
 bool kj_unwrap_names(const kj_mistake *x, kj_message *m);
 /* x .* y, x .^ 2 of Julia and MATLAB, f.(x), 0..n: what is written for the dot and what stands behind it. */

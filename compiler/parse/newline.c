@@ -441,7 +441,13 @@ static int beginning(kj_parser *p, int token, kj_span span, bool of_item)
     return of_item && first ? supply_braces(p, token, span) : token;
 }
 
-/* `record`, `type`, `enum` and `use` are words of their own only where an item begins. */
+/* test "title" { ... }, and what is meant as one; test = 3 is not. */
+static bool begins_test(const char *next)
+{
+    return *next == '"' || *next == '\'' || *next == '{' || kj_is_word(*next);
+}
+
+/* `record`, `type`, `enum`, `use` and `test` are words of their own only where an item begins. */
 static int word_of_item(kj_parser *p, kj_span span)
 {
     const char *text = p->source->text + span.begin;
@@ -452,11 +458,12 @@ static int word_of_item(kj_parser *p, kj_span span)
     if (!missing && (p->nopen || !(kj_layout_begins_statement(p) || attribute)))
         return KJ_TK_NAME;
     p->enumerates = word_at(text, "enum");
-    return word_at(text, "record") ? KJ_TK_RECORD
-           : word_at(text, "type") ? KJ_TK_TYPE
-           : word_at(text, "enum") ? KJ_TK_ENUM
-           : word_at(text, "use")  ? KJ_TK_USE
-                                   : KJ_TK_NAME;
+    return word_at(text, "record")                      ? KJ_TK_RECORD
+           : word_at(text, "type")                      ? KJ_TK_TYPE
+           : word_at(text, "enum")                      ? KJ_TK_ENUM
+           : word_at(text, "use")                       ? KJ_TK_USE
+           : word_at(text, "test") && begins_test(next) ? KJ_TK_TEST
+                                                        : KJ_TK_NAME;
 }
 
 static int account(kj_parser *p, int token, kj_span *span)
@@ -468,6 +475,7 @@ static int account(kj_parser *p, int token, kj_span *span)
     case KJ_TK_RECORD:
     case KJ_TK_TYPE:
     case KJ_TK_ENUM:
+    case KJ_TK_TEST:
     case KJ_TK_USE: return supply_braces(p, token, *span);
     case KJ_TK_AT:
         if (begins_item(p, *span) && decorates_statement(p, span->begin))

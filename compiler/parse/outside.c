@@ -6,9 +6,9 @@
 #include "parse/habit.h"
 #include "parse/mistake.h"
 
-#define ITEMS "'const', 'enum', 'fn', 'kernel', 'record', 'run' or 'type'"
-static const char *const item_words[] = {"use",    "const",  "enum", "fn",
-                                         "kernel", "record", "run",  "type"};
+#define ITEMS "'const', 'enum', 'fn', 'kernel', 'record', 'run', 'test' or 'type'"
+static const char *const item_words[] = {"use",    "const", "enum", "fn",  "kernel",
+                                         "record", "run",   "test", "type"};
 
 static void fix_left_out(const kj_mistake *x, kj_message *m, kj_span word)
 {
@@ -227,6 +227,42 @@ void kj_at_item(const kj_mistake *x)
         kj_hint_keyword(x, m, x->at, item_words, sizeof item_words / sizeof *item_words);
     if (!m->hint && !kj_met(x, "end of file"))
         kj_mistake_hint(x, m, "statements stand in a fn, a kernel or the run block");
+}
+
+/* ---- test ---- */
+
+/* A test within a block: test "adds" { behind a statement. */
+static bool is_nested_test(const kj_mistake *x)
+{
+    kj_parser *p = x->p;
+    if (p->prev != KJ_TK_NAME || !kj_is_word_at(p->source, p->prev_span.begin, "test"))
+        return false;
+    kj_hint(
+        p->diag,
+        kj_error(p->diag, p->prev_span, KJ_RULE_MISPLACED, "'test' stands at the top of a file"),
+        "tests are declared beside functions and kernels, in any order");
+    kj_layout_skip_block(p);
+    return true;
+}
+
+bool kj_wrong_test(const kj_mistake *x)
+{
+    kj_parser *p = x->p;
+    if (kj_met(x, "string") && is_nested_test(x))
+        return true;
+    if (!kj_wants(x, "string") || p->first != KJ_TK_TEST)
+        return false;
+    bool title = p->prev == KJ_TK_TEST;
+    kj_message *m =
+        kj_error(p->diag, x->at, KJ_RULE_TEST,
+                 title ? "a test has a title in double quotes"
+                       : "behind 'fails' stands what the message holds, in double quotes");
+    if (title && kj_met(x, "name"))
+        kj_write(p->diag, m, x->at, "\"%s\"", kj_mistake_source(p, x->at));
+    else
+        kj_hint(p->diag, m,
+                title ? "test \"adds\" { ... }" : "test \"adds\" fails \"sizes differ\" { ... }");
+    return true;
 }
 
 /* ---- use ---- */

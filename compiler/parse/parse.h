@@ -224,6 +224,12 @@ kj_item *kj_make_use_library(kj_parser *p, kj_span span, const char *first, kj_s
                              const char *path, kj_span path_span, const char *name,
                              kj_span name_span);
 kj_item *kj_make_run(kj_parser *p, kj_span span, kj_span name_span, kj_block body);
+kj_item *kj_make_test(kj_parser *p, kj_span span, kj_string title, kj_span title_span,
+                      kj_block body);
+/* `word` is to be "fails". */
+kj_item *kj_make_failing_test(kj_parser *p, kj_span span, kj_string title, kj_span title_span,
+                              const char *word, kj_span word_span, kj_string fails,
+                              kj_span fails_span, kj_block body);
 kj_item *kj_make_alias(kj_parser *p, kj_span span, const char *name, kj_span name_span,
                        kj_type_ref *type);
 kj_item *kj_make_run_function(kj_parser *p, kj_span span, const char *name, kj_span name_span,

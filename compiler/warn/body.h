@@ -70,10 +70,10 @@ typedef struct kj_body {
 } kj_body;
 
 /* Names (names.c). */
-/* Is it the run block, or a function of run blocks? */
+/* Is it the run block, a test, or a function of run blocks? */
 static inline bool kj_warn_in_run(const kj_body *b)
 {
-    return b->item->kind == KJ_I_RUN || b->item->kind == KJ_I_RUN_FN;
+    return b->item->kind == KJ_I_RUN || b->item->kind == KJ_I_RUN_FN || b->item->kind == KJ_I_TEST;
 }
 kj_named_value *kj_warn_declare(kj_body *b, const char *name, kj_span span, kj_named_kind kind);
 void kj_warn_of_looped(kj_body *b, kj_named_value *v); /* read, behind a loop? */

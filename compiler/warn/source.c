@@ -201,10 +201,11 @@ static void see_type(kj_body *b, const kj_type_ref *t)
         see_type(b, part);
 }
 
-/* What the run block declares itself is what it leaves: --save and --digest read it. */
+/* What the run block declares itself is what it leaves: --save and --digest read it. Of a test that is to fail it is
+ * how it does. */
 static bool is_result(const kj_body *b)
 {
-    return b->item->kind == KJ_I_RUN && b->depth == 1;
+    return (b->item->kind == KJ_I_RUN || b->item->fails) && b->depth == 1;
 }
 
 static void see_let(kj_body *b, const kj_stmt *st)

@@ -329,7 +329,7 @@ void kj_warn_of_launches(kj_arena *arena, kj_diag *diag, const kj_file *file)
     kj_run_names declared = {.arena = arena};
     kj_warn_file_names(&declared, file);
     for (const kj_item *item = file->items; item; item = item->next) {
-        if (item->kind != KJ_I_RUN && item->kind != KJ_I_RUN_FN)
+        if (item->kind != KJ_I_RUN && item->kind != KJ_I_RUN_FN && item->kind != KJ_I_TEST)
             continue;
         launches l = {arena, diag, file, {.arena = arena, .file = &declared}, seen, &reached};
         kj_warn_run_names(&l.names, item);

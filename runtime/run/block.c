@@ -10,10 +10,9 @@
 
 static bool run_to_end(kj_run *r)
 {
-    const kj_item *block = r->program->run;
-    if (!kj_run_check_options(r) || !kj_run_statements(r, block->body))
+    if (!kj_run_check_options(r) || !kj_run_statements(r, r->block->body))
         return false;
-    return kj_run_check(r, kj_synchronize_run(r->ctx, r->number), block->end) &&
+    return kj_run_check(r, kj_synchronize_run(r->ctx, r->number), r->block->end) &&
            kj_run_save_all(r) && kj_run_digest(r);
 }
 
@@ -38,7 +37,8 @@ static void run_with_stack(kj_run *r)
         kj_run_fail(r, KJIT_NO_MEMORY, kj_run_nowhere, KJ_NO_THREAD);
 }
 
-static bool begin(kj_run *r, kjit_module *mod, const kjit_run_options *options)
+static bool begin(kj_run *r, kjit_module *mod, const kj_item *block,
+                  const kjit_run_options *options)
 {
     r->max_depth = KJ_RUN_MAX_DEPTH;
     for (int i = 0; i < mod->program->nfiles; i++)
@@ -48,6 +48,7 @@ static bool begin(kj_run *r, kjit_module *mod, const kjit_run_options *options)
     r->module = mod;
     r->ctx = mod->ctx;
     r->program = mod->program;
+    r->block = block;
     r->file = mod->program->file;
     r->source = mod->program->file->source;
     r->options = options;
@@ -105,6 +106,19 @@ static kjit_status check_options(kjit_context *ctx, const kjit_run_options *o)
     return status == KJIT_OK ? check_list(ctx, "saves", o->saves, o->nsaves) : status;
 }
 
+/* What the options ask for. */
+static kjit_status find_block(kjit_module *mod, const kjit_run_options *o, const kj_item **out)
+{
+    *out = o->test ? kj_test_named(mod->program, o->test) : mod->program->run;
+    if (!*out && o->test)
+        return kj_fail(mod->ctx, KJIT_NOT_FOUND, "%s has no test '%s'", mod->source.name, o->test);
+    if (!*out)
+        return no_run_block(mod, o);
+    if (o->test && (o->nparams > 0 || o->nsaves > 0))
+        return kj_fail(mod->ctx, KJIT_INVALID, "a test takes no params and no saves");
+    return KJIT_OK;
+}
+
 kjit_status kjit_run(kjit_module *mod, const kjit_run_options *options)
 {
     static const kjit_run_options none = {0};
@@ -118,18 +132,18 @@ kjit_status kjit_run(kjit_module *mod, const kjit_run_options *options)
                        "a run block is running: its functions cannot start another");
     if (!mod->program)
         return kj_fail(mod->ctx, KJIT_COMPILE, "%s has errors", mod->source.name);
-    if (!mod->program->run)
-        return no_run_block(mod, options);
-    status = kj_module_fits(mod);
-    if (status != KJIT_OK)
-        return status;
+    const kj_item *block;
     if (!options)
         options = &none;
-    status = check_options(mod->ctx, options);
+    status = find_block(mod, options, &block);
+    if (status == KJIT_OK)
+        status = kj_module_fits(mod);
+    if (status == KJIT_OK)
+        status = check_options(mod->ctx, options);
     if (status != KJIT_OK)
         return status;
     kj_run *r = calloc(1, sizeof *r);
-    if (!r || !begin(r, mod, options)) {
+    if (!r || !begin(r, mod, block, options)) {
         free(r);
         return kj_no_memory(mod->ctx);
     }
@@ -153,6 +167,8 @@ kjit_status kjit_run(kjit_module *mod, const kjit_run_options *options)
     atomic_fetch_sub(&r->ctx->want_json, r->options->json == 1);
     atomic_store(&r->ctx->runner, 0);
     pthread_mutex_unlock(&r->ctx->run_lock);
+    if (block->fails)
+        kj_run_judge(r);
     if (r->status != KJIT_OK)
         status = kj_run_give_failure(r);
     end(r);

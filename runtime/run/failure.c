@@ -31,6 +31,12 @@ static void put_callers(const kj_run *r, kj_arena *arena, put_note *put, kj_text
     }
 }
 
+static void put_wanted(const kj_run *r, kj_arena *arena, put_note *put, kj_text *t)
+{
+    if (r->wanted.end > r->wanted.begin)
+        put(r, arena, &r->wanted, "the message was to hold this", t);
+}
+
 /* ---- As text ---- */
 
 static void put_text_note(const kj_run *r, kj_arena *arena, const kj_span *at, const char *note,
@@ -83,6 +89,7 @@ static void put_located(kj_run *r, kj_arena *arena, kj_text *t)
         kj_text_puts(t, kj_diag_text(&d));
     }
     put_callers(r, arena, put_text_note, t);
+    put_wanted(r, arena, put_text_note, t);
 }
 
 /* ---- As JSON: an object a line, notes too ---- */
@@ -106,6 +113,7 @@ static void put_json(kj_run *r, kj_arena *arena, kj_text *t)
         kj_text_puts(t, kj_diag_json(&d));
     }
     put_callers(r, arena, put_json_note, t);
+    put_wanted(r, arena, put_json_note, t);
 }
 
 static void put_nowhere(const kj_source *source, bool json, const char *message, const char *hint,

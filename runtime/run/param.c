@@ -22,7 +22,7 @@ static const char *value_for(const char *option, const char *name)
 static size_t declared_names(const kj_run *r, bool params_only, const char **out, size_t max)
 {
     size_t n = 0;
-    for (const kj_stmt *s = r->program->run->body; s; s = s->next) {
+    for (const kj_stmt *s = r->block->body; s; s = s->next) {
         if (s->kind != KJ_S_PARAM && (params_only || s->kind != KJ_S_LET))
             continue;
         for (const kj_name *name = s->u.let.names; name; name = name->next) {
@@ -195,7 +195,7 @@ static bool check_names(kj_run *r, const char *const *options, int n, bool param
         if (!equals || equals == options[i] || (!params_only && !equals[1]))
             return kj_run_fail(r, KJIT_INVALID, kj_run_nowhere, "'%s': %s", options[i], what);
         bool found = false;
-        for (const kj_stmt *s = r->program->run->body; s && !found; s = s->next) {
+        for (const kj_stmt *s = r->block->body; s && !found; s = s->next) {
             if (s->kind != KJ_S_PARAM && (params_only || s->kind != KJ_S_LET))
                 continue;
             for (const kj_name *name = s->u.let.names; name; name = name->next)
@@ -222,7 +222,7 @@ static const char *given(const kj_run *r, const char *name)
 /* Has each param without a default a value? */
 static bool check_required(kj_run *r)
 {
-    for (const kj_stmt *s = r->program->run->body; s; s = s->next) {
+    for (const kj_stmt *s = r->block->body; s; s = s->next) {
         if (s->kind != KJ_S_PARAM || s->u.let.init || given(r, s->u.let.names->name))
             continue;
         const char *name = s->u.let.names->name;

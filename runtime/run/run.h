@@ -158,6 +158,13 @@ void kj_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]
 /* What is wrong with a file that is run without one; the hint stays empty where there is none. */
 const char *kj_run_suggest(const kj_program *program, kj_text *hint);
 
+/* ---- test.c: tests ---- */
+
+/* NULL: the file has none with that title. */
+const kj_item *kj_test_named(const kj_program *program, const char *title);
+/* At the end of one that is to fail: a failure that says what it must is none. */
+void kj_run_judge(kj_run *r);
+
 /* ---- failure.c ---- */
 
 /* The run's failure becomes the context's, as text or JSON. */

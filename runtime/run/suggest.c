@@ -158,6 +158,13 @@ static void put_launch(const suggestion *s)
 const char *kj_run_suggest(const kj_program *program, kj_text *hint)
 {
     const kj_item *item = program->file->items;
+    while (item && item->kind != KJ_I_TEST)
+        item = item->next;
+    if (item) {
+        kj_text_printf(hint, "kjit test runs the tests");
+        return "there is no run block in this file, which has tests";
+    }
+    item = program->file->items;
     while (item && item->kind != KJ_I_RUN_FN)
         item = item->next;
     if (item) {

@@ -210,6 +210,11 @@ static void modules(void **state)
     GIVES(kjit_module_param, (own.mod, 0, NULL), == 0);
     GIVES(kjit_module_param, (own.mod, -1, &param), == 0);
     GIVES(kjit_module_param, (own.mod, 1000, &param), == 0);
+    kjit_test_info test;
+    GIVES(kjit_module_test, (NULL, 0, &test), == 0);
+    GIVES(kjit_module_test, (own.mod, 0, NULL), == 0);
+    GIVES(kjit_module_test, (own.mod, -1, &test), == 0);
+    GIVES(kjit_module_test, (own.mod, 1000, &test), == 0);
     kjit_kernel_decl decl = {.size = sizeof decl}, small_decl = {.size = 3};
     NONE(kjit_module_kernel_decl, (NULL, "k", &decl));
     BAD(kjit_module_kernel_decl, (own.mod, NULL, &decl), KJIT_INVALID, "kernel is NULL");
@@ -312,6 +317,7 @@ static void run_blocks(void **state)
     NONE(kjit_run, (NULL, NULL));
     BAD(kjit_run, (silent, NULL), KJIT_NOT_FOUND, "run");
     kjit_module_free(silent);
+    BAD(kjit_run, (own.mod, &(kjit_run_options){.test = "none"}), KJIT_NOT_FOUND, "no test 'none'");
     BAD(kjit_run, (own.mod, &(kjit_run_options){.nparams = 1}), KJIT_INVALID, "params is NULL");
     BAD(kjit_run, (own.mod, &(kjit_run_options){.nsaves = 1}), KJIT_INVALID, "saves is NULL");
     BAD(kjit_run, (own.mod, &(kjit_run_options){.params = words, .nparams = -1}), KJIT_INVALID,

@@ -70,14 +70,31 @@ static void declare_item(kj_sema *s, kj_program *p, const kj_item *item)
     p->nall += kind == KJ_SYM_KERNEL;
 }
 
+/* Who runs one says its title. */
+static void declare_test(kj_sema *s, kj_scope *titles, const kj_item *test)
+{
+    const kj_symbol *other = kj_scope_find(titles, test->title);
+    if (other) {
+        kj_message *m =
+            kj_sema_error(s, test->name_span, KJ_RULE_REDECLARED, "another test has this title");
+        kj_note(s->diag, m, other->span, "the first one");
+    } else {
+        kj_scope_add(s->arena, titles, test->title, test->name_span, KJ_SYM_VALUE);
+    }
+}
+
 static void declare_items(kj_sema *s, kj_program *p, kj_file *file, kj_scope *predefined)
 {
     const kj_item *run = NULL;
+    kj_scope *titles = kj_scope_new(s->arena, NULL);
     file->scope = kj_scope_of_file(s->arena, predefined, file);
     s->scope = file->scope;
     for (kj_item *item = file->items; item; item = item->next) {
         item->number = p->nitems++;
-        if (item->kind != KJ_I_RUN) {
+        if (item->kind == KJ_I_TEST) {
+            if (file == p->file) /* those of others are nobody's here */
+                declare_test(s, titles, item);
+        } else if (item->kind != KJ_I_RUN) {
             declare_item(s, p, item);
         } else if (run) {
             kj_message *m =
@@ -419,7 +436,8 @@ static void resolve_items(kj_sema *s, const kj_file *file)
         static const char *const plain[] = {[KJ_I_CONST] = "a constant",
                                             [KJ_I_RUN] = "a run block",
                                             [KJ_I_RUN_FN] = "a function of run blocks",
-                                            [KJ_I_TYPE] = "a name of a type"};
+                                            [KJ_I_TYPE] = "a name of a type",
+                                            [KJ_I_TEST] = "a test"};
         bool is_plain = (size_t)item->kind < sizeof plain / sizeof *plain && plain[item->kind];
         if (item->attrs && is_plain)
             kj_sema_error(s, item->attrs->span, KJ_RULE_ATTRIBUTE, "%s has no attributes",

@@ -347,12 +347,25 @@ static void check_count(kj_sema *s, const kj_expr *value, int n)
                       n, given);
 }
 
+/* It is run with nothing behind its file's name. */
+static void refuse_param_of_test(kj_sema *s, const kj_stmt *st)
+{
+    const kj_span word = {st->span.begin, st->span.begin + (uint32_t)strlen("param")};
+    kj_message *m =
+        kj_sema_error(s, st->span, KJ_RULE_MISPLACED, "a param stands in the run block");
+    kj_hint(s->diag, m, "a test has its values itself: let %s = ...", st->u.let.names->name);
+    if (st->u.let.init)
+        kj_fix(s->diag, m, word, "let");
+}
+
 static void check_let(kj_sema *s, const kj_stmt *st)
 {
     if (st->kind == KJ_S_PARAM && s->in_run_function)
         kj_hint(s->diag,
                 kj_sema_error(s, st->span, KJ_RULE_MISPLACED, "a param stands in the run block"),
                 "what a function takes stands behind its name: run f(n = 10) { ... }");
+    if (st->kind == KJ_S_PARAM && s->in_test)
+        refuse_param_of_test(s, st);
     int before = s->diag->errors;
     if (st->u.let.init)
         kj_sema_run_expr(s, st->u.let.init);
@@ -402,8 +415,9 @@ static void check_stmt(kj_sema *s, const kj_stmt *st, int loops)
         if (st->u.expr && !s->in_run_function)
             kj_hint(s->diag,
                     kj_sema_error(s, st->u.expr->span, KJ_RULE_MISPLACED,
-                                  "the run block's return takes no value: nobody gets it"),
-                    "print it");
+                                  "the %s return takes no value: nobody gets it",
+                                  s->in_test ? "test's" : "run block's"),
+                    s->in_test ? "assert what it is to be" : "print it");
         kj_sema_run_expr(s, st->u.expr);
         break;
     case KJ_S_IF:
@@ -486,6 +500,7 @@ static void check_body(kj_sema *s, const kj_item *item, kj_scope *outer)
 {
     s->scope = kj_scope_new(s->arena, outer);
     s->in_run_function = item->kind == KJ_I_RUN_FN;
+    s->in_test = item->kind == KJ_I_TEST;
     kj_undeclared_anew(s);
     kj_run_find_changes(s, item->body);
     check_parameters(s, item);
@@ -501,7 +516,8 @@ void kj_sema_run(kj_sema *s)
     for (int i = 0; i < s->program->nfiles; i++, names = NULL) {
         s->run_file = s->program->files[i];
         for (const kj_item *item = s->run_file->items; item; item = item->next) {
-            if (item->kind != KJ_I_RUN_FN && item != s->program->run)
+            bool test = item->kind == KJ_I_TEST && s->run_file == s->program->file;
+            if (item->kind != KJ_I_RUN_FN && item != s->program->run && !test)
                 continue;
             names = names ? names : run_scope(s);
             check_body(s, item, names);
@@ -509,6 +525,6 @@ void kj_sema_run(kj_sema *s)
                 keep_kinds(s, s->made);
         }
     }
-    s->in_run = s->in_run_function = false;
+    s->in_run = s->in_run_function = s->in_test = false;
     s->scope = outer;
 }

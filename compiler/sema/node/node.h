@@ -212,8 +212,9 @@ struct kj_sema {
     const kj_expr *iterates; /* what the loop is over whose header is looked at; or NULL */
     const kj_expr *compares; /* the innermost comparison whose operands are looked at; or NULL */
     bool lost;               /* what runs has an expression without a value: there is an error */
-    bool in_run;             /* the run block, or a function of run blocks, is being checked */
-    bool in_run_function;    /* such a function */
+    bool in_run;          /* the run block, a test or a function of run blocks is being checked */
+    bool in_run_function; /* such a function */
+    bool in_test;         /* a test */
     const kj_file *run_file; /* whose they are */
     kj_scope *changing;      /* names in it that something else is assigned to */
     struct kj_callable

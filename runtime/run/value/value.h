@@ -129,7 +129,8 @@ typedef struct kj_run {
     kjit_module *module;
     kjit_context *ctx;
     const kj_program *program;
-    const kj_file *file; /* whose names are in sight */
+    const kj_item *block; /* what runs: the run block, or a test */
+    const kj_file *file;  /* whose names are in sight */
     const kj_source *source;
     const kjit_run_options *options;
     kj_robject objects; /* head of the ring */
@@ -162,7 +163,8 @@ typedef struct kj_run {
     char *message, *hint, *json; /* the last: the message, where it came as diagnostics */
     kjit_fault *fault;           /* or NULL */
     kj_rcallers callers;
-    bool launching;   /* a launch failed, not what came upon its failure later */
+    kj_span wanted; /* what a failure was to say, of a test's that says otherwise; empty: nothing */
+    bool launching; /* a launch failed, not what came upon its failure later */
     kj_span declared; /* of what it is about; empty: nowhere */
 } kj_run;
 

@@ -9,7 +9,7 @@ root, kjit = pathlib.Path(sys.argv[1]), sys.argv[2]
 editors = root / "tools" / "editors"
 lexer = (root / "grammar" / "knl.l").read_text()
 words = set(re.findall(r'^"([a-z]+)"\s+return KJ_TK_', lexer, re.MULTILINE))
-words |= {"record", "enum", "type", "use"}  # words of their own only where an item begins
+words |= {"record", "enum", "type", "use", "test"}  # words of their own only where an item begins
 assert {"kernel", "let", "and", "true"} <= words, words
 
 vim = (editors / "vim/syntax/knl.vim").read_text()

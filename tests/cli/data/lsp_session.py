@@ -220,5 +220,30 @@ try:
 except Failure as failure:
     assert "syntax" in failure.message
 print("laid out")
+
+# ---- Tests, which have titles in the place of names ----
+tests = client.open(folder / "tests.knl", """fn twice(x: f32) -> f32 {
+    return 2 * x
+}
+
+test "doubles" {
+    let x = twice(3)
+    assert(x == 6)
+}
+
+test "refuses" fails "no such" {
+    let x = load("no such.npy")
+}
+""")
+assert client.told(tests) == [], client.diagnostics
+symbols = client.request("textDocument/documentSymbol", {"textDocument": {"uri": tests}})
+assert [(s["name"], s["kind"]) for s in symbols] == [("twice", 12), ('"doubles"', 24), ('"refuses"', 24)], symbols
+assert client.slice(tests, symbols[1]["range"]).endswith("x == 6)\n}"), symbols[1]
+assert client.slice(tests, client.ask_at("definition", tests, "|x == 6")["range"]) == "x"
+assert len(client.ask_at("references", tests, "|twice(3)", context={"includeDeclaration": True})) == 2
+assert "kjit test" in str(client.ask_at("hover", tests, "|test \"doubles\"")), client.ask_at("hover", tests, "|test \"doubles\"")
+client.change(tests, "twice(3)", "twise(3)")
+assert "twise" in client.told(tests)[0]["message"]
+print("tested")
 client.notify("textDocument/didClose", {"textDocument": {"uri": main}})
 print("ended", client.end())

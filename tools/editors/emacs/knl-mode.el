@@ -11,7 +11,7 @@
     table))
 
 (defconst knl-keywords
-  '("const" "fn" "kernel" "run" "let" "var" "param" "record" "enum" "type" "use" "launch" "requires" "as"
+  '("const" "fn" "kernel" "run" "let" "var" "param" "record" "enum" "type" "use" "test" "launch" "requires" "as"
     "if" "elif" "else" "for" "while" "in" "with" "break" "continue" "return" "and" "or" "not"))
 
 (defconst knl-font-lock-keywords

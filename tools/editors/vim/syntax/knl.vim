@@ -3,7 +3,7 @@ if exists('b:current_syntax')
   finish
 endif
 
-syntax keyword knlDeclaration const fn kernel run let var param record enum type use launch requires as
+syntax keyword knlDeclaration const fn kernel run let var param record enum type use test launch requires as
 syntax keyword knlStatement break continue return with
 syntax keyword knlConditional if elif else
 syntax keyword knlRepeat for while in

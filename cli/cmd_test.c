@@ -1,0 +1,162 @@
+/* kjit test: the tests of files, each run by itself. A line a test on standard output, and how many passed; what one
+ * that fails printed, and why it failed, on standard error. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "samples.h"
+
+/* What a test prints, of which nobody needs to see more where it goes on for ever. */
+typedef struct printed {
+    char *text;
+    size_t size, room;
+    const output *out;
+} printed;
+
+enum { MOST_PRINTED = 1 << 20 };
+
+typedef struct results {
+    int passed, failed, chosen;
+    int code; /* of files that cannot be read or have errors */
+    bool stopped;
+} results;
+
+static void keep_text(void *user, const char *text, size_t size)
+{
+    printed *p = user;
+    size = size < MOST_PRINTED - p->size ? size : MOST_PRINTED - p->size;
+    char *more = p->size + size > p->room ? realloc(p->text, 2 * (p->size + size)) : p->text;
+    if (!more || size == 0)
+        return;
+    p->room = more == p->text ? p->room : 2 * (p->size + size);
+    p->text = more;
+    memcpy(p->text + p->size, text, size);
+    p->size += size;
+}
+
+static int stop_running(void *user)
+{
+    const printed *p = user;
+    return p->out->failed || was_interrupted();
+}
+
+static kjit_status run_one(kjit_context *ctx, const options *o, kjit_module *mod, const char *title,
+                           printed *p)
+{
+    kjit_run_options run = {
+        .test = title, .write = keep_text, .interrupted = stop_running, .user = p, .json = o->json};
+    if (o->timeout > 0 && kjit_set_deadline(ctx, o->timeout) != KJIT_OK)
+        return KJIT_INVALID;
+    kjit_status status = kjit_run(mod, &run);
+    return status == KJIT_OK ? kjit_synchronize(ctx) : status; /* a failed deallocation */
+}
+
+static void show(const options *o, const char *text)
+{
+    write_output(o->output, text, strlen(text));
+}
+
+/* "ok      sort.knl: keeps equal ones in order  (1.3 ms)" */
+static void show_result(const options *o, const char *file, const char *title, bool passed,
+                        double ms)
+{
+    char end[48];
+    snprintf(end, sizeof end, "  (%.1f ms)\n", ms);
+    show(o, passed ? "ok      " : "FAILED  ");
+    if (o->narguments > 1) {
+        show(o, file);
+        show(o, ": ");
+    }
+    show(o, title);
+    show(o, end);
+}
+
+static void run_test(kjit_context *ctx, const options *o, kjit_module *mod, const char *file,
+                     const char *title, results *r)
+{
+    printed p = {.out = o->output};
+    double begin = now_ms();
+    kjit_status status = run_one(ctx, o, mod, title, &p);
+    r->stopped = status == KJIT_INTERRUPTED;
+    if (!r->stopped)
+        show_result(o, file, title, status == KJIT_OK, now_ms() - begin);
+    r->passed += status == KJIT_OK;
+    r->failed += status != KJIT_OK && !r->stopped;
+    if (status != KJIT_OK && !o->output->failed) {
+        if (p.size > 0)
+            write_output(o->output, p.text, p.size);
+        show_run_failure(o, kjit_last_error(ctx));
+    }
+    free(p.text);
+}
+
+/* All that the options choose. */
+static void take_tests(kjit_context *ctx, const options *o, kjit_module *mod, const char *file,
+                       results *r)
+{
+    kjit_test_info test;
+    int n = 0;
+    for (; !r->stopped && kjit_module_test(mod, n, &test); n++) {
+        if (o->filter && !strstr(test.title, o->filter))
+            continue;
+        r->chosen++;
+        if (!o->list) {
+            run_test(ctx, o, mod, file, test.title, r);
+            continue;
+        }
+        if (o->narguments > 1) {
+            show(o, file);
+            show(o, ": ");
+        }
+        show(o, test.title);
+        show(o, "\n");
+    }
+    if (n == 0 && !o->json)
+        fprintf(stderr, "%s: note: there is no test in this file\n",
+                strcmp(file, "-") == 0 ? "<stdin>" : file);
+}
+
+static void test_files(kjit_context *ctx, const options *o, results *r)
+{
+    for (int i = 0; i < o->narguments && !r->stopped; i++) {
+        kjit_module *mod;
+        int code = open_module(ctx, o, o->arguments[i], &mod);
+        if (code == EXIT_OK)
+            take_tests(ctx, o, mod, o->arguments[i], r);
+        else if (r->code == EXIT_OK || code == EXIT_FAILED)
+            r->code = code;
+        kjit_module_free(mod);
+    }
+}
+
+static int end_tests(const options *o, const results *r)
+{
+    char line[64];
+    if (r->stopped)
+        return EXIT_INTERRUPTED;
+    if (o->filter && r->chosen == 0 && r->code == EXIT_OK) {
+        complain("no test has '%s' in its title", o->filter);
+        return EXIT_USAGE;
+    }
+    snprintf(line, sizeof line, "%d passed, %d failed\n", r->passed, r->failed);
+    if (!o->list)
+        show(o, line);
+    return r->code != EXIT_OK ? r->code : r->failed > 0 ? EXIT_FAILED : EXIT_OK;
+}
+
+int command_test(const options *o)
+{
+    results r = {.code = EXIT_OK};
+    options listing = *o;
+    if (o->list)
+        listing.device = "cpu"; /* nothing runs: none is looked for */
+    kjit_context *ctx = open_context(&listing);
+    if (!ctx)
+        return EXIT_FAILED;
+    catch_interrupts(ctx);
+    explain_crashes(ctx, o);
+    test_files(ctx, o, &r);
+    kjit_context_destroy(ctx);
+    return end_tests(o, &r);
+}
