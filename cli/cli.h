@@ -77,6 +77,8 @@ struct options {
     int narguments;
     const char **saves;
     int nsaves;
+    const char **sweeps; /* "n=1,2,4" */
+    int nsweeps;
     char *text; /* the program itself, in the place of a file's name */
     const char *device, *emit, *kernel, *out, *arch, *cpu, *cache, *trace, *capsule;
     const char *filter;            /* of tests: what their titles hold; or NULL */

@@ -7,6 +7,7 @@
 
 #include "cli.h"
 #include "samples.h"
+#include "sweep.h"
 
 enum {
     WARM_UP = 2, /* runs: code is compiled, memory and caches are filled */
@@ -16,6 +17,7 @@ enum {
 };
 
 static const double seconds_given = 10; /* where nothing else is asked for */
+static const double seconds_of_row = 2; /* the same, of each row of --sweep */
 static const double narrow = 0.01;      /* of the median: then it is known well enough */
 static const double least_part =
     0.05; /* of a run: what takes less is measured, and not waited for */
@@ -73,9 +75,9 @@ static bool are_known(const subject *s, int n)
 
 static int measure(kjit_context *ctx, const options *o, subject *s, int n)
 {
-    double begin = now_ms(), ms = (o->seconds > 0 ? o->seconds : seconds_given) * 1e3;
+    double usual = o->nsweeps > 0 ? seconds_of_row : seconds_given;
+    double begin = now_ms(), ms = (o->seconds > 0 ? o->seconds : usual) * 1e3;
     int code = EXIT_OK;
-    catch_interrupts(ctx);
     for (int i = 0; i < WARM_UP && code == EXIT_OK; i++)
         code = run_round(ctx, o, s, n, i);
     for (int i = 0; i < n; i++)
@@ -199,8 +201,55 @@ static int bench_all(kjit_context *ctx, const options *o, subject *s, int n)
     return code == EXIT_OK ? shown : code;
 }
 
+/* ---- --sweep ---- */
+
+/* The whole, and what of it takes longest. */
+static void show_row(sweep *s, subject *of)
+{
+    enum { SHOWN = 4 };
+    estimate all = median_of(find_series(&of->times, WHOLE_RUN)->ms, of->times.runs, CONFIDENCE_95);
+    show_row_values(s);
+    printf("%12.4f %6.1f %%", all.middle,
+           all.middle > 0 ? (all.high - all.low) / 2 / all.middle * 100 : 0);
+    qsort(of->times.of, of->times.n, sizeof *of->times.of, by_median);
+    int shown = 0;
+    for (size_t i = 0; i < of->times.n && shown < SHOWN; i++) {
+        const series *part = &of->times.of[i];
+        if (strcmp(part->what, WHOLE_RUN) != 0)
+            printf("%s%s %.4f", shown++ ? ", " : "  ", part->what,
+                   median_of(part->ms, part->n, CONFIDENCE_95).middle);
+    }
+    puts("");
+}
+
+static int bench_row(kjit_context *ctx, const options *o, kjit_module *mod, sweep *s, void *user)
+{
+    options row = *o;
+    subject of = {.path = o->arguments[0], .mod = mod};
+    (void)user;
+    row.arguments = s->arguments;
+    row.narguments = s->narguments;
+    int code = measure(ctx, &row, &of, 1);
+    if (code == EXIT_OK)
+        show_row(s, &of);
+    free_samples(&of.times);
+    return code;
+}
+
+static int bench_sweep(kjit_context *ctx, const options *o, kjit_module *mod)
+{
+    const char *other = o->against ? "--against" : o->compare ? "--compare" : o->out ? "-o" : NULL;
+    if (!other)
+        return sweep_values(ctx, o, mod, "   median ms       +-  of that ms", bench_row, NULL);
+    complain("--sweep and %s: leave one out", other);
+    return EXIT_USAGE;
+}
+
 static int bench_module(kjit_context *ctx, const options *o, kjit_module *mod)
 {
+    catch_interrupts(ctx);
+    if (o->nsweeps > 0)
+        return bench_sweep(ctx, o, mod);
     subject s[2] = {{.path = o->arguments[0], .mod = mod}, {.path = o->against}};
     int code = o->against ? open_module(ctx, o, o->against, &s[1].mod) : EXIT_OK;
     if (code == EXIT_OK)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "sweep.h"
 
 static void write_text(void *user, const char *text, size_t size)
 {
@@ -169,9 +170,24 @@ void print_params(const options *o)
 
 /* ---- The run ---- */
 
+/* What is made of one run, not of many. */
+static const char *not_swept(const options *o)
+{
+    return o->nsaves > 0 ? "--save"
+           : o->time     ? "--time"
+           : o->digest   ? "--digest"
+           : o->trace    ? "--trace"
+           : o->capsule  ? "--capsule"
+                         : NULL;
+}
+
 int command_run(const options *o)
 {
-    return with_module(o, run_module);
+    const char *other = o->nsweeps > 0 ? not_swept(o) : NULL;
+    if (!other)
+        return with_module(o, o->nsweeps > 0 ? sweep_runs : run_module);
+    complain("--sweep and %s: leave one out", other);
+    return EXIT_USAGE;
 }
 
 int command_profile(const options *o)

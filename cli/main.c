@@ -21,7 +21,14 @@ static const command commands[] = {
             "  n=5000  dt=0.1  fast=true  x=@data.npy  y=@data.npz:y  image=@photo.png\n"
             "  z=@volume.raw,dtype=f32,shape=64x64x64\n"
             "\n"
+            "--sweep runs it for each value of a param, given as a list or a range; several are "
+            "combined. A row\n"
+            "has the values, what the run took without compiling and what of it its kernels "
+            "took, and the\n"
+            "last line that it printed. Rows that fail say so, the others come all the same.\n"
+            "\n"
             "Examples:\n"
+            "  kjit run heat.knl --sweep n=1e3..1e6:x10\n"
             "  kjit run vecadd.knl n=1000 --time\n"
             "  kjit run blur.knl image=@photo.png --save out=blurred.png\n",
     },
@@ -114,6 +121,13 @@ static const command commands[] = {
             "both run in\n"
             "turn. What takes less than 5 microseconds is not compared.\n"
             "\n"
+            "--sweep measures each value of a param, for 2 seconds at most where --seconds does "
+            "not "
+            "say\n"
+            "otherwise: a row has the median of a run, and the medians of what takes longest in "
+            "it.\n"
+            "\n"
+            "  kjit bench heat.knl --sweep n=1e3..1e6:x10\n"
             "  kjit bench new.knl n=1e6 --against=old.knl\n"
             "  kjit bench heat.knl -o before.csv; kjit bench heat.knl --compare=before.csv\n",
     },

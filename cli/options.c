@@ -97,6 +97,18 @@ static bool set_list(options *o, const char *value)
     return o->list = true;
 }
 
+static bool set_sweep(options *o, const char *value)
+{
+    const char *equals = strchr(value, '=');
+    if (!equals || equals == value) {
+        complain("--sweep takes a param and its values, n=1e3..1e6:x10 or n=1,2,4: not '%s'",
+                 value);
+        return false;
+    }
+    o->sweeps[o->nsweeps++] = value;
+    return true;
+}
+
 static bool set_digest(options *o, const char *value)
 {
     (void)value;
@@ -315,6 +327,8 @@ static const option table[] = {
     {"--save", "NAME=FILE", IN_SHOWS, set_save,
      "save an array of the run block at its end (.npy, .csv, .png, .wav, .raw, ...; floats as a "
      "picture: x.png,low=0,high=9)"},
+    {"--sweep", "NAME=VALUES", IN_RUN | IN_BENCH, set_sweep,
+     "a run for each value of a param, as rows of a table: n=1e3..1e6:x10, n=0..8:+2, n=1,2,4"},
     {"--time", NULL, IN_RUN | IN_WATCH, set_time,
      "report each launch and copy (eight of what comes often, and the rest in one line)"},
     {"--timeout", "TIME", IN_RUNS | IN_REPLAY, set_timeout,
@@ -491,7 +505,8 @@ int parse_options(const command *c, int argc, char **argv, options *o)
     *o = (options){.output = o->output};
     o->arguments = calloc((size_t)argc + 2, sizeof *o->arguments);
     o->saves = calloc((size_t)argc + 1, sizeof *o->saves);
-    if (!o->arguments || !o->saves) {
+    o->sweeps = calloc((size_t)argc + 1, sizeof *o->sweeps);
+    if (!o->arguments || !o->saves || !o->sweeps) {
         complain("out of memory");
         return EXIT_FAILED;
     }
@@ -531,4 +546,5 @@ void free_options(options *o)
     free(o->warn);
     free(o->path);
     free(o->saves);
+    free(o->sweeps);
 }
