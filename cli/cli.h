@@ -93,6 +93,7 @@ struct options {
     char *warn;        /* a list, or NULL */
     char *path;        /* folders, with colons between them; or NULL */
     bool check_format; /* tell what is not formatted, and leave it */
+    bool describe;     /* info tells what the file declares, as JSON */
     bool list;         /* tests are listed, not run */
     bool gpu;          /* the command is about a GPU's code: set by it */
     bool profile;      /* the run is one of kjit profile: likewise */
@@ -189,6 +190,11 @@ int run_ptxas(const char *ptx, size_t size, const char *arch, assembly *out);
 void free_assembly(assembly *a);
 /* The path of the toolkit's math library; NULL after a complaint. */
 const char *find_libdevice(void);
+
+/* ---- description.c ---- */
+
+/* What the file of the first argument declares, as JSON. */
+int describe_module(kjit_context *ctx, const options *o, kjit_module *mod);
 
 /* ---- occupancy.c ---- */
 

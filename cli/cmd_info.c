@@ -165,9 +165,28 @@ static int info(kjit_context *ctx, const options *o, kjit_module *mod)
     return code;
 }
 
+/* No device has a say in what a file declares. */
+static int describe(const options *o)
+{
+    options mine = *o;
+    const char *other = o->narguments > 1 ? o->arguments[1]
+                        : o->kernel       ? "--kernel"
+                        : o->block[0]     ? "--block"
+                        : o->arch         ? "--arch"
+                                          : NULL;
+    if (other) {
+        complain("--json tells what the file declares: leave %s out", other);
+        return EXIT_USAGE;
+    }
+    mine.device = "cpu";
+    return with_module(&mine, describe_module);
+}
+
 int command_info(const options *o)
 {
     options mine = *o;
+    if (o->describe)
+        return describe(o);
     mine.gpu = true;
     return with_module(&mine, info);
 }

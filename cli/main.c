@@ -227,7 +227,12 @@ static const command commands[] = {
             "of the threads it can hold. name=value is what a const parameter stands as, TILE=16\n"
             "say: else it is its default, or 1.\n"
             "\n"
-            "The GPU's driver says it, and where there is none ptxas, for sm_80 or --arch.\n",
+            "The GPU's driver says it, and where there is none ptxas, for sm_80 or --arch.\n"
+            "\n"
+            "With --json an object tells instead what the file declares: kernels with their "
+            "parameters,\n"
+            "requirements and attributes, records and fields, constants, params, tests, and its "
+            "warnings.\n",
     },
     {
         .name = "cache",

@@ -287,6 +287,12 @@ static bool set_trusted(options *o, const char *value)
     return o->trusted = true;
 }
 
+static bool set_describe(options *o, const char *value)
+{
+    (void)value;
+    return o->describe = true;
+}
+
 static bool set_markdown(options *o, const char *value)
 {
     (void)value;
@@ -386,6 +392,8 @@ static const option table[] = {
     {"-I", "DIR", IN_EXECUTES | IN_CHECK | IN_LSP | IN_BUILD | IN_INFO | IN_CACHE, set_path, NULL},
     {"--cache", "DIR|off", IN_EXECUTES | IN_REPLAY | IN_CACHE, set_cache,
      "where compiled code is kept (default: ~/.cache/kjit)"},
+    {"--json", NULL, IN_INFO, set_describe,
+     "an object of what the file declares: kernels, records, constants, params, tests, warnings"},
     {"--markdown", NULL, IN_BUILTINS, set_markdown, "as tables for a document"},
     {"--attributes", NULL, IN_DEVICES, set_attributes,
      "tell also what each of them has and can do"},

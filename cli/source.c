@@ -163,7 +163,7 @@ int open_module(kjit_context *ctx, const options *o, const char *path, kjit_modu
         free(tree);
         return EXIT_OK;
     }
-    if (*out)
+    if (*out && !(o->describe && status == KJIT_OK)) /* else the description has them */
         show_log(o, *out);
     if (status == KJIT_OK)
         return EXIT_OK;

@@ -584,6 +584,8 @@ typedef struct kjit_kernel_decl {
     int nparams; /* const ones are counted, too */
     int max_threads,
         min_blocks; /* of @launch_bounds: threads of a block, blocks on a multiprocessor; 0: none */
+    const char *attributes;   /* "@fastmath @launch_bounds(256)", on one line; NULL: none */
+    const char *requirements; /* "x.size == y.size", a line each; NULL: none */
 } kjit_kernel_decl;
 
 typedef struct kjit_kernel_param {
@@ -608,6 +610,16 @@ KJIT_API kjit_status kjit_module_kernel_decl(kjit_module *mod, const char *kerne
                                              kjit_kernel_decl *out);
 KJIT_API kjit_status kjit_module_kernel_param(kjit_module *mod, const char *kernel, int i,
                                               kjit_kernel_param *out);
+/* A constant of the module's file, as its text says it; names of an enum are among them, as "Cell.WALL". */
+typedef struct kjit_const_info {
+    const char *name;
+    const char *type;  /* "f32[256]"; NULL: that of its value */
+    const char *value; /* NULL: an array that the host fills; of an enum's names the number */
+    const char *doc;   /* the comment behind it on its line, or NULL */
+} kjit_const_info;
+
+/* The i-th, in the file's order: 1, or 0 past the last. The texts are the module's. */
+KJIT_API int kjit_module_const(kjit_module *mod, int i, kjit_const_info *out);
 /* Names of the records that the module's file declares, in its order; NULL past the last. */
 KJIT_API const char *kjit_module_record_name(kjit_module *mod, int i);
 

@@ -4,8 +4,8 @@
 #include "module/module.h"
 #include "sema/program.h"
 
-/* One line: line ends and what is around them are a blank each, and none within the parentheses' ends. */
-static const char *on_one_line(kjit_module *mod, kj_span span)
+/* Line ends and what is around them are a blank each, and none within the parentheses' ends. */
+const char *kj_on_one_line(kjit_module *mod, kj_span span)
 {
     char *out = kj_arena_alloc(&mod->arena, span.end - span.begin + 1), *to = out;
     const char *text = mod->source.text;
@@ -38,6 +38,33 @@ static kj_span head_of(const kjit_module *mod, const kj_item *kernel)
         span.end += c == '#' ? (uint32_t)strcspn(text + span.end, "\r\n") : 1;
     } while (text[span.end] && (depth > 0 || text[span.end - 1] != ')'));
     return span;
+}
+
+/* From the first @ to the kernel's head; NULL: none. */
+static const char *attributes_of(kjit_module *mod, const kj_item *kernel)
+{
+    kj_span span = {0, head_of(mod, kernel).begin};
+    if (!kernel->attrs)
+        return NULL;
+    span.begin = kernel->attrs->span.begin;
+    while (mod->source.text[span.begin] != '@')
+        span.begin--;
+    const char *text = kj_on_one_line(mod, span);
+    return kj_arena_printf(&mod->arena, "%.*s", (int)kj_trimmed(text, strlen(text)), text);
+}
+
+static const char *requirements_of(kjit_module *mod, const kj_item *kernel)
+{
+    const char *all = NULL, *text = mod->source.text;
+    for (const kj_stmt *s = kernel->body; s; s = s->next) {
+        if (s->kind != KJ_S_REQUIRES)
+            continue;
+        kj_span condition = {s->span.begin + (uint32_t)strlen("requires"), s->span.end};
+        condition.begin += (uint32_t)strspn(text + condition.begin, " \t");
+        all = kj_arena_printf(&mod->arena, "%s%s%s", all ? all : "", all ? "\n" : "",
+                              kj_on_one_line(mod, condition));
+    }
+    return all;
 }
 
 static uint32_t begin_of_line(const char *text, uint32_t at)
@@ -117,7 +144,7 @@ static void describe(kjit_module *mod, kj_kernel *k)
     *told = (kjit_kernel_decl){
         .size = sizeof *told,
         .name = kernel->name,
-        .head = on_one_line(mod, head_of(mod, kernel->item)),
+        .head = kj_on_one_line(mod, head_of(mod, kernel->item)),
         .doc = comment_before(mod, kernel->item),
         .file = at.file,
         .line = (int)at.line,
@@ -125,6 +152,8 @@ static void describe(kjit_module *mod, kj_kernel *k)
         .nparams = kernel->nparams,
         .max_threads = kernel->launch_bounds[0],
         .min_blocks = kernel->launch_bounds[1],
+        .attributes = attributes_of(mod, kernel->item),
+        .requirements = requirements_of(mod, kernel->item),
     };
     k->told = told;
     k->told_params = params;

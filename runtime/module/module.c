@@ -208,6 +208,7 @@ static void analyse(void *data)
     if (mod->program) {
         list_kernels(mod);
         kj_list_params(mod);
+        kj_list_consts(mod);
         kj_describe_kernels(mod);
     }
 }

@@ -79,6 +79,8 @@ struct kjit_module {
     int nkernels, nall;        /* its own, all */
     kjit_param_info *params;   /* of its run block */
     int nparams;
+    kjit_const_info *consts; /* of its file */
+    int nconsts;
     pthread_mutex_t fill_lock;
     kj_const_array_copy *filled;
     const char *log, *log_json;
@@ -123,8 +125,10 @@ static inline kjit_status kj_enter_module(const kjit_module *mod)
     return kj_lives(mod, KJ_MODULE) ? kj_enter(mod->ctx) : kj_no_handle(mod, KJ_MODULE);
 }
 void kj_module_hold(kjit_module *mod);
-void kj_list_params(kjit_module *mod);      /* params.c: while it is made */
-void kj_describe_kernels(kjit_module *mod); /* described.c: likewise */
+void kj_list_params(kjit_module *mod);                      /* params.c: while it is made */
+void kj_list_consts(kjit_module *mod);                      /* consts.c: likewise */
+const char *kj_on_one_line(kjit_module *mod, kj_span span); /* the text there */
+void kj_describe_kernels(kjit_module *mod);                 /* described.c: likewise */
 /* The comment behind `at` on its line, without the #, or NULL (params.c). */
 const char *kj_remark_behind(kjit_module *mod, uint32_t at);
 const char *kj_module_text(kjit_module *mod, kj_span span); /* a copy */

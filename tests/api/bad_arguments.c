@@ -215,6 +215,11 @@ static void modules(void **state)
     GIVES(kjit_module_test, (own.mod, 0, NULL), == 0);
     GIVES(kjit_module_test, (own.mod, -1, &test), == 0);
     GIVES(kjit_module_test, (own.mod, 1000, &test), == 0);
+    kjit_const_info constant;
+    GIVES(kjit_module_const, (NULL, 0, &constant), == 0);
+    GIVES(kjit_module_const, (own.mod, 0, NULL), == 0);
+    GIVES(kjit_module_const, (own.mod, -1, &constant), == 0);
+    GIVES(kjit_module_const, (own.mod, 1000, &constant), == 0);
     kjit_kernel_decl decl = {.size = sizeof decl}, small_decl = {.size = 3};
     NONE(kjit_module_kernel_decl, (NULL, "k", &decl));
     BAD(kjit_module_kernel_decl, (own.mod, NULL, &decl), KJIT_INVALID, "kernel is NULL");

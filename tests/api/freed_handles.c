@@ -202,6 +202,8 @@ static void with_modules(kjit_module *dead)
     ASKED(kjit_module_param, (dead, 0, &param), == 0);
     kjit_test_info test;
     ASKED(kjit_module_test, (dead, 0, &test), == 0);
+    kjit_const_info constant;
+    ASKED(kjit_module_const, (dead, 0, &constant), == 0);
     ASKED(kjit_module_record_name, (dead, 0), == NULL);
     FREED(kjit_module_kernel_decl, (dead, "k", &(kjit_kernel_decl){.size = 64}));
     FREED(kjit_module_kernel_param, (dead, "k", 0, &(kjit_kernel_param){.size = 64}));
