@@ -67,6 +67,8 @@ enum {
     IN_MEASURES = IN_BENCH | IN_TUNE,
     IN_RUNS = IN_SHOWS | IN_MEASURES,
     IN_EXECUTES = IN_RUNS | IN_TEST,
+    /* that show messages of sources */
+    IN_SPEAKS = IN_EXECUTES | IN_REPLAY | IN_CHECK | IN_FMT | IN_BUILD | IN_INFO | IN_CACHE,
 };
 
 /* ---- options.c ---- */
@@ -89,7 +91,7 @@ struct options {
     double seconds;   /* for measuring; 0: what is usual */
     int64_t block[3]; /* all 0: not given */
     bool untrusted, trusted, time, digest, no_contract, ftz, libdevice, json, markdown, attributes,
-        help;
+        help, quiet;
     char *warn;        /* a list, or NULL */
     char *path;        /* folders, with colons between them; or NULL */
     bool check_format; /* tell what is not formatted, and leave it */
@@ -124,6 +126,10 @@ const char *form_named(const char *name);
 /* A character of a JSON string, as it is written there. */
 enum { JSON_CHAR = 8 /* bytes: \u001f and the zero */ };
 void json_char(char out[JSON_CHAR], char c);
+typedef enum colour_choice { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER } colour_choice;
+/* --color: by itself on terminals, where NO_COLOR does not say otherwise. */
+void choose_colour(colour_choice choice);
+bool is_coloured(int file); /* what is written there, STDOUT_FILENO or STDERR_FILENO */
 /* From now on complaints are objects of JSON, a line each, without a file. */
 void complain_as_json(bool json);
 /* Such a line for `text`, cut to fit; false: complaints are text. */

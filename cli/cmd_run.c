@@ -60,7 +60,7 @@ static void end_capsule(kjit_context *ctx, const options *o)
     int written;
     if (kjit_capsule_end(ctx, &written) != KJIT_OK)
         complain("there is no capsule of the launch that failed: %s", kjit_last_error(ctx));
-    else if (written && !o->json)
+    else if (written && !o->json && !o->quiet)
         fprintf(stderr, "kjit: the launch that failed is in '%s': kjit replay makes it again\n",
                 o->capsule);
 }
@@ -69,10 +69,9 @@ static void end_capsule(kjit_context *ctx, const options *o)
 static void look_at_terminal(kjit_run_options *run)
 {
     struct winsize size;
-    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+    run->colours = is_coloured(STDOUT_FILENO);
     if (!isatty(STDOUT_FILENO))
         return;
-    run->colours = !(no && *no) && term && strcmp(term, "dumb") != 0;
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
         run->columns = size.ws_col;
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "samples.h"
@@ -63,7 +64,10 @@ static void show_result(const options *o, const char *file, const char *title, b
 {
     char end[48];
     snprintf(end, sizeof end, "  (%.1f ms)\n", ms);
+    bool coloured = is_coloured(STDOUT_FILENO);
+    show(o, !coloured ? "" : passed ? "\033[32m" : "\033[1;31m");
     show(o, passed ? "ok      " : "FAILED  ");
+    show(o, coloured ? "\033[0m" : "");
     if (o->narguments > 1) {
         show(o, file);
         show(o, ": ");
@@ -79,7 +83,7 @@ static void run_test(kjit_context *ctx, const options *o, kjit_module *mod, cons
     double begin = now_ms();
     kjit_status status = run_one(ctx, o, mod, title, &p);
     r->stopped = status == KJIT_INTERRUPTED;
-    if (!r->stopped)
+    if (!r->stopped && !(o->quiet && status == KJIT_OK))
         show_result(o, file, title, status == KJIT_OK, now_ms() - begin);
     r->passed += status == KJIT_OK;
     r->failed += status != KJIT_OK && !r->stopped;
@@ -112,7 +116,7 @@ static void take_tests(kjit_context *ctx, const options *o, kjit_module *mod, co
         show(o, test.title);
         show(o, "\n");
     }
-    if (n == 0 && !o->json)
+    if (n == 0 && !o->json && !o->quiet)
         fprintf(stderr, "%s: note: there is no test in this file\n",
                 strcmp(file, "-") == 0 ? "<stdin>" : file);
 }

@@ -217,6 +217,25 @@ static bool set_diagnostics(options *o, const char *value)
     return known;
 }
 
+static bool set_color(options *o, const char *value)
+{
+    static const char *const words[] = {"auto", "always", "never"};
+    (void)o;
+    for (int i = 0; i < 3; i++)
+        if (strcmp(value, words[i]) == 0) {
+            choose_colour((colour_choice)i);
+            return true;
+        }
+    complain("--color is auto, always or never, not '%s'", value);
+    return false;
+}
+
+static bool set_quiet(options *o, const char *value)
+{
+    (void)value;
+    return o->quiet = true;
+}
+
 /* All of them, one behind the other. */
 static bool append(char **list, const char *between, const char *value)
 {
@@ -384,6 +403,11 @@ static const option table[] = {
      "libdevice: a GPU's functions are the CUDA toolkit's"},
     {"--diagnostics", "text|json", IN_EXECUTES | IN_CHECK | IN_BUILD | IN_INFO, set_diagnostics,
      "how errors and warnings are shown; json: an object a line"},
+    {"--color", "auto|always|never", IN_SPEAKS, set_color,
+     "colours in messages and drawings; auto: on a terminal, unless NO_COLOR is set"},
+    {"--quiet", NULL, IN_EXECUTES | IN_CHECK | IN_BUILD | IN_INFO, set_quiet,
+     "or -q: errors only, no warnings but those of --warn, no notes; of tests those that fail"},
+    {"-q", NULL, IN_EXECUTES | IN_CHECK | IN_BUILD | IN_INFO, set_quiet, NULL},
     {"--warn", "LIST", IN_EXECUTES | IN_CHECK | IN_LSP | IN_BUILD | IN_INFO | IN_CACHE, set_warn,
      "or -W: off, error, or warnings by name: no-shadowed,no-unused-value"},
     {"-W", "LIST", IN_EXECUTES | IN_CHECK | IN_LSP | IN_BUILD | IN_INFO | IN_CACHE, set_warn, NULL},
@@ -530,6 +554,8 @@ int parse_options(const command *c, int argc, char **argv, options *o)
         if (code != EXIT_OK)
             return code;
     }
+    if (o->quiet && !o->warn && !append(&o->warn, ",", "off"))
+        return EXIT_FAILED;
     if (o->check & KJIT_CHECK_NONE && o->check & (KJIT_CHECK_BOUNDS | KJIT_CHECK_ALL)) {
         complain("--check=none leaves indices alone, and --check=%s looks at them: leave one out",
                  o->check & KJIT_CHECK_BOUNDS ? "bounds" : "all");

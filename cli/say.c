@@ -10,10 +10,19 @@
 #include "../compiler/base/plain.h"
 #include "cli.h"
 
-static bool coloured(void)
+static colour_choice chosen;
+
+void choose_colour(colour_choice choice)
+{
+    chosen = choice;
+}
+
+bool is_coloured(int file)
 {
     const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
-    return !(no && *no) && term && strcmp(term, "dumb") != 0 && isatty(STDERR_FILENO);
+    if (chosen != COLOUR_AUTO)
+        return chosen == COLOUR_ALWAYS;
+    return !(no && *no) && term && strcmp(term, "dumb") != 0 && isatty(file);
 }
 
 /* What was typed, or is a file's name, is shown as the library's messages show it. */
@@ -137,7 +146,7 @@ static void show_line(const char *line, size_t n)
 
 void show_messages(const char *text)
 {
-    bool colour = coloured();
+    bool colour = is_coloured(STDERR_FILENO);
     fflush(stdout);
     while (*text) {
         size_t n = strcspn(text, "\n");

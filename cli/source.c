@@ -66,7 +66,7 @@ const char *gpu_arch(kjit_context *ctx, const options *o)
 
 void note_no_kernels(const options *o, kjit_module *mod)
 {
-    if (o->json || o->kernel || kjit_module_kernel(mod, 0))
+    if (o->json || o->quiet || o->kernel || kjit_module_kernel(mod, 0))
         return; /* or what it asks for is not there, which the library tells */
     bool piped = !o->text && strcmp(o->arguments[0], "-") == 0;
     fprintf(stderr, "%s: note: there is no kernel in this file\n",
