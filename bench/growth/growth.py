@@ -122,6 +122,7 @@ SHAPES = {
                                 + "run { print(fun0(1)) }\n"),
     "names of an enum": (2000, lambda n: "enum E {\n" + "".join(f"    N{j} = {f'N{j - 1} + 1' if j else 0}\n" for j in range(n)) + "}\n"
                          + "run {\n" + "".join(f"    let v{j} = E.N{j}\n" for j in range(n)) + "}\n"),
+    "letters of a name": (50000, lambda n: f"kernel k(x: f32[]) {{\n    let {'n' * n} = 1\n    x[0] = {'n' * (n - 1)}m\n}}\n"),
     "open brackets": (1000, lambda n: "kernel k(x: f32[]) { x[0] = " + "(" * n + "\n}\n"),
 }
 
@@ -147,7 +148,7 @@ def run(command, text, runs):
 def measure(kjit, shape, emit, quick, cpu):
     smallest, program = SHAPES[shape]
     checked = shape in ("undeclared names", "names of a run block", "record types", "names of an enum", "open brackets",
-                        "calls of functions", "launches", "functions of run blocks")
+                        "letters of a name", "calls of functions", "launches", "functions of run blocks")
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "g.knl")
         command = [kjit, "check", path] if checked else [kjit, "build", path, f"--emit={emit}", "-o", os.path.join(folder, "out")]

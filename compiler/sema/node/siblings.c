@@ -23,8 +23,9 @@ static const char *next_place(const char *text, const char *at, const char *name
             at += strcspn(at, "\n");
         if (*at == '\n' && begins_item(at + 1))
             return NULL;
-        if (strncmp(at, name, len) == 0 && !kj_is_word(at[len]) &&
-            (at == text || (!kj_is_word(at[-1]) && at[-1] != '.')))
+        bool begins = at == text || (!kj_is_word(at[-1]) && at[-1] != '.');
+        if (begins && strncmp(at, name, len) == 0 &&
+            !kj_is_word(at[len])) /* once a word: it may be long */
             return at;
         if (!*at)
             return NULL;
