@@ -39,6 +39,10 @@ class Program:
     def arrays(self):
         return [s for s in self.run if isinstance(s, HostArray)]
 
+    def tested(self):
+        """Is there a test beside the run block? A run takes no notice of it."""
+        return len(self.run) % 4 == 0
+
     def layouts(self):
         return {a.name: a.layout for a in self.arrays()}
 
@@ -87,7 +91,8 @@ class Program:
             if layouts[a.name].device:
                 lines.append(f"{a.name}.copy_to_host({a.name}_host)")
             lines += [f"let {name} = {e}" for name, e, *_ in a.saved() if e] if a.compared else []
-        text = "\n".join(parts) + "\nrun {\n" + "".join(f"    {line}\n" for line in lines) + "}\n"
+        body = "{\n" + "".join(f"    {line}\n" for line in lines) + "}\n"
+        text = "\n".join(parts) + (f'\ntest "the same" {body}' if self.tested() else "") + f"\nrun {body}"
         return "".join(head) + with_names(self, text)
 
     def saved(self):

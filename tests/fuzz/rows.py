@@ -337,7 +337,7 @@ def of_memory(s):
 
 
 def of_run(p):
-    found = set()
+    found = {"test beside the run block"} if p.tested() else set()
     for s in p.run:
         if isinstance(s, HostArray):
             found |= of_layout(s)

@@ -146,6 +146,7 @@ def table(without=()):
                                   "cumsum", "matrix product", "reshape", "view", "where", "broadcast", "keepdims",
                                   "axis", "two axes",
                                   "random", "arange", "complex", "bool", "conversion", "contraction")]
+    rows += ["test beside the run block"]
     rows += [f"run {w}" for w in ("reduce by a function", "scan by a function", "exclusive scan", "long reduce or scan",
                                   "function by name for reduce or scan", "function of arrays", "function of numbers",
                                   "several results of a function", "function of the run block", "store in a function",
