@@ -79,11 +79,14 @@ static kjit_status check(kjit_context *ctx, kjit_dtype dtype, int ndim, const in
             return kj_fail(ctx, KJIT_SHAPE, "the shape %s has a negative extent",
                            kj_shape_text(ndim, shape, text));
     }
-    if (!kj_shape_count(ndim, shape, elem, count))
-        return kj_fail(ctx, KJIT_NO_MEMORY,
-                       "out of memory: an array of shape %s is more than an address space",
-                       kj_shape_text(ndim, shape, text));
-    return KJIT_OK;
+    kj_failure why;
+    if (kj_shape_count(ndim, shape, elem, count))
+        return KJIT_OK;
+    if (kj_limit_allows(ctx, SIZE_MAX, &why) != KJIT_OK)
+        return kj_fail_why(ctx, KJIT_LIMIT, &why);
+    return kj_fail(ctx, KJIT_NO_MEMORY,
+                   "out of memory: an array of shape %s is more than an address space",
+                   kj_shape_text(ndim, shape, text));
 }
 
 /* Where elements lie, from the first. */

@@ -29,6 +29,8 @@ static kjit_status reserve(kjit_context *ctx, const kj_chunk *chunk, kj_failure 
     if (size <= ctx->memory && before <= ctx->memory - size)
         return KJIT_OK;
     atomic_fetch_sub(&ctx->reserved, size);
+    if (!(chunk->how & KJ_UNCOUNTED) && kj_limit_allows(ctx, size, why) != KJIT_OK)
+        return KJIT_LIMIT; /* the context's is what the host has asked for */
     return kj_because(why, KJIT_NO_MEMORY,
                       "out of memory: an array of %zu bytes, %zu in use, %llu in all", size, before,
                       (unsigned long long)ctx->memory);

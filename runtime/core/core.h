@@ -276,8 +276,10 @@ void kj_lazy_cache_free(kjit_context *ctx); /* for good (run/lazy/cache.c) */
 kjit_status kj_limits_init(kj_limits *l, const kjit_context_options *options, kj_failure *why);
 /* KJIT_LIMIT: `limit` is exceeded, by what the sentence says. */
 kjit_status kj_beyond(kj_failure *why, const char *limit, uint64_t most, const char *what);
-/* Before so many bytes of arrays are allocated, and behind their end. */
+/* Before so many bytes of arrays are allocated, and behind their end. SIZE_MAX: more than there are addresses. */
 kjit_status kj_limit_arrays(kjit_context *ctx, size_t size, kj_failure *why);
+/* Whether that would be allowed: where there is no memory either, the limit is what the host hears of. */
+kjit_status kj_limit_allows(kjit_context *ctx, size_t size, kj_failure *why);
 void kj_unlimit_arrays(kjit_context *ctx, size_t size);
 
 /* The arena of a compilation that begins now; behind its end it has no limits any more. */

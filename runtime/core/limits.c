@@ -79,8 +79,20 @@ kjit_status kj_limit_arrays(kjit_context *ctx, size_t size, kj_failure *why)
         if (atomic_compare_exchange_weak(&ctx->limits.array_bytes, &before, before + size))
             return KJIT_OK;
     char what[100];
-    kj_snprintf(what, sizeof what, "%" PRIu64 " are in use, and an array takes %zu", before, size);
+    if (size == SIZE_MAX)
+        kj_snprintf(what, sizeof what, "an array takes more than an address space");
+    else
+        kj_snprintf(what, sizeof what, "%" PRIu64 " are in use, and an array takes %zu", before,
+                    size);
     return kj_beyond(why, "array_bytes", most, what);
+}
+
+kjit_status kj_limit_allows(kjit_context *ctx, size_t size, kj_failure *why)
+{
+    kjit_status status = kj_limit_arrays(ctx, size, why);
+    if (status == KJIT_OK)
+        kj_unlimit_arrays(ctx, size);
+    return status;
 }
 
 void kj_unlimit_arrays(kjit_context *ctx, size_t size)

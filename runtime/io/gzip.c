@@ -18,23 +18,31 @@ static unsigned some(size_t n)
     return n < 1 << 30 ? (unsigned)n : 1 << 30;
 }
 
+/* It counts as arrays do: few bytes may become many. */
 typedef struct output {
+    kjit_context *ctx;
     char *data;
     size_t used, room;
 } output;
 
 /* Room for more behind what there is; and for a NUL. */
-static bool grow(output *o)
+static kjit_status grow(output *o)
 {
     if (o->room - o->used > PIECE)
-        return true;
-    size_t room = o->room + o->room / 2 + 2 * PIECE;
-    char *data = realloc(o->data, room);
-    if (!data)
-        return false;
+        return KJIT_OK;
+    size_t more = o->room / 2 + 2 * PIECE;
+    kj_failure why;
+    kjit_status status = kj_limit_arrays(o->ctx, more, &why);
+    if (status != KJIT_OK)
+        return kj_fail_why(o->ctx, status, &why);
+    char *data = realloc(o->data, o->room + more);
+    if (!data) {
+        kj_unlimit_arrays(o->ctx, more);
+        return kj_no_memory(o->ctx);
+    }
     o->data = data;
-    o->room = room;
-    return true;
+    o->room += more;
+    return KJIT_OK;
 }
 
 static kjit_status inflate_all(kjit_context *ctx, const char *path, z_stream *z, size_t left,
@@ -48,8 +56,9 @@ static kjit_status inflate_all(kjit_context *ctx, const char *path, z_stream *z,
             z->avail_in = some(left);
             left -= z->avail_in;
         }
-        if (!grow(o))
-            return kj_no_memory(ctx);
+        kjit_status status = grow(o);
+        if (status != KJIT_OK)
+            return status;
         unsigned room = some(o->room - o->used - 1);
         z->next_out = (unsigned char *)o->data + o->used;
         z->avail_out = room;
@@ -64,14 +73,16 @@ static kjit_status inflate_all(kjit_context *ctx, const char *path, z_stream *z,
     return KJIT_OK;
 }
 
-kjit_status kj_gunzip(kjit_context *ctx, const char *path, char **data, size_t *size)
+kjit_status kj_gunzip(kjit_context *ctx, const char *path, char **data, size_t *size,
+                      size_t *counted)
 {
     z_stream z = {.next_in = (unsigned char *)*data};
-    output o = {0};
+    output o = {.ctx = ctx};
     if (inflateInit2(&z, GZIP) != Z_OK)
         return kj_no_memory(ctx);
     kjit_status status = inflate_all(ctx, path, &z, *size, &o);
     inflateEnd(&z);
+    *counted = o.room;
     if (status != KJIT_OK) {
         free(o.data);
         return status;

@@ -24,6 +24,7 @@ typedef struct table {
     bool titled; /* the first row has names */
     part *parts; /* [n], by column */
     int64_t n;
+    size_t counted; /* bytes that count as arrays' */
 } table;
 
 static kjit_status no_memory(const table *t)
@@ -36,6 +37,22 @@ static kjit_status check_quotes(const table *t, const kj_cells *at, const kj_cel
     return cell->wrong ? kj_fail(t->q->ctx, KJIT_FORMAT, "cannot read '%s': line %lld: %s",
                                  t->q->path, (long long)at->line, cell->wrong)
                        : KJIT_OK;
+}
+
+/* Room for n elements of that size, which counts as arrays do: of a row of commas alone it takes far more than the text. */
+static void *grown(table *t, void *data, int64_t had, int64_t n, size_t size, kjit_status *status)
+{
+    kj_failure why;
+    *status = kj_limit_arrays(t->q->ctx, (size_t)(n - had) * size, &why);
+    if (*status != KJIT_OK) {
+        kj_fail_why(t->q->ctx, *status, &why);
+        return NULL;
+    }
+    t->counted += (size_t)(n - had) * size;
+    void *more = realloc(data, (size_t)n * size);
+    if (!more)
+        *status = no_memory(t);
+    return more;
 }
 
 /* ---- The first row ---- */
@@ -52,9 +69,11 @@ static kjit_status read_first(table *t)
         if (status != KJIT_OK)
             return status;
         if (t->columns == room) {
-            kj_cell *more = realloc(t->first, (size_t)(room = 2 * room + 8) * sizeof *more);
+            int64_t had = room;
+            room = 2 * room + 8;
+            kj_cell *more = grown(t, t->first, had, room, sizeof *more, &status);
             if (!more)
-                return no_memory(t);
+                return status;
             t->first = more;
         }
         t->first[t->columns++] = cell;
@@ -123,16 +142,18 @@ static kjit_status find_column(const table *t, const char *name, int64_t *out)
 
 /* ---- Which columns are read, and into what ---- */
 
-static part *add_part(table *t)
+static kjit_status add_part(table *t, part **made)
 {
     if ((t->n & (t->n - 1)) == 0) { /* it has grown to a power of two */
-        part *more = realloc(t->parts, (size_t)(t->n ? 2 * t->n : 1) * sizeof *more);
+        kjit_status status;
+        part *more = grown(t, t->parts, t->n, t->n ? 2 * t->n : 1, sizeof *more, &status);
         if (!more)
-            return NULL;
+            return status;
         t->parts = more;
     }
     t->parts[t->n] = (part){.column = t->n};
-    return &t->parts[t->n++];
+    *made = &t->parts[t->n++];
+    return KJIT_OK;
 }
 
 /* The numbers of a record, in their order: "mass", "pos.x". */
@@ -150,16 +171,16 @@ static kjit_status add_fields(table *t, const kj_aggregate *of, const char *befo
                            t->q->of->name);
         if (f->of)
             status = add_fields(t, f->of, name, offset + f->offset);
-        part *p = f->of ? NULL : add_part(t);
-        if (!f->of && !p)
-            return no_memory(t);
+        part *p = NULL;
+        if (!f->of)
+            status = add_part(t, &p);
+        if (status != KJIT_OK)
+            return status;
         if (p) {
             p->type = f->type;
             p->offset = offset + f->offset;
             memcpy(p->name, name, sizeof name);
         }
-        if (status != KJIT_OK)
-            return status;
     }
     return KJIT_OK;
 }
@@ -197,9 +218,10 @@ static kjit_status choose(table *t)
         return kj_fail(t->q->ctx, KJIT_TYPE, "a table has real numbers, not %s",
                        kj_dtype_name(t->q->ctx, (kjit_dtype)t->q->dtype));
     for (int64_t i = 0; i < (t->q->name ? 1 : t->columns); i++) {
-        part *p = add_part(t);
-        if (!p)
-            return no_memory(t);
+        part *p = NULL;
+        kjit_status status = add_part(t, &p);
+        if (status != KJIT_OK)
+            return status;
         p->type = t->q->dtype;
     }
     return t->q->name ? find_column(t, t->q->name, &t->parts[0].column) : KJIT_OK;
@@ -347,7 +369,7 @@ kjit_status kj_table_load(const kj_load_request *q, kjit_array **out)
     kjit_status status = kj_file_get(q->ctx, q->path, &t.text, &t.size);
     bool packed = kj_ends_with(q->kind, ".gz");
     if (status == KJIT_OK && kj_is_gzip(t.text, t.size))
-        status = kj_gunzip(q->ctx, q->path, &t.text, &t.size);
+        status = kj_gunzip(q->ctx, q->path, &t.text, &t.size, &t.counted);
     else if (status == KJIT_OK && packed)
         status = kj_fail(q->ctx, KJIT_FORMAT,
                          "cannot read '%s': it is not compressed by gzip, as its name says; plain "
@@ -366,5 +388,6 @@ kjit_status kj_table_load(const kj_load_request *q, kjit_array **out)
     free(t.parts);
     free(t.first);
     free(t.text);
+    kj_unlimit_arrays(q->ctx, t.counted);
     return status;
 }

@@ -72,6 +72,9 @@ static void arrays_of(kjit_module *mod, kjit_memory memory)
         kjit_array_free(a[i]);
     FAILS(kjit_array_create(ctx, KJIT_F64, 1, SHAPE(1 << 20), 'C', memory, &more), KJIT_LIMIT,
           "an array takes 8388608");
+    for (int i = 30; i < 63; i++) /* also of more than this machine, or any, has */
+        FAILS(kjit_array_create(ctx, KJIT_F64, 1, SHAPE(INT64_C(1) << i), 'C', memory, &more),
+              KJIT_LIMIT, "limit of array_bytes, 1100000, is exceeded");
 }
 
 static void test_arrays(void **state)

@@ -340,13 +340,51 @@ static void test_archive(void **state)
         kjit_array_free(three[i].array);
 }
 
+/* What a table takes while it is read counts as arrays do: few bytes of a gzip file may be many, and cells of a row take more
+ * than their text. */
+static void test_limit(void **state)
+{
+    (void)state;
+    enum { LONG = 1 << 20, WIDE = 100000 };
+    kjit_limits limits = {.version = KJIT_LIMITS_VERSION, .array_bytes = 1500000};
+    kjit_context *all = ctx;
+    char error[256];
+    kjit_array *a = create(KJIT_U8, 1, SHAPE(LONG), 'C'),
+               *wide = create(KJIT_U8, 2, SHAPE(1, WIDE), 'C'),
+               *few = create(KJIT_F32, 2, SHAPE(10, 5), 'C');
+    OK(kjit_array_save(a, path_of("long.csv.gz")));
+    OK(kjit_array_save(wide, path_of("wide.csv")));
+    OK(kjit_array_save(few, path_of("few.csv.gz")));
+    kjit_array_free(a);
+    kjit_array_free(wide);
+    kjit_array_free(few);
+    OK(kjit_context_create(&(kjit_context_options){.limits = &limits}, &ctx, error, sizeof error));
+    kjit_load_options bytes = {.as_dtype = 1, .dtype = KJIT_U8};
+    for (int turn = 0; turn < 20; turn++) { /* and nothing of it stays counted */
+        FAILS(kjit_array_load_with(ctx, path_of("long.csv.gz"), &bytes, &a), KJIT_LIMIT,
+              "array_bytes, 1500000, is exceeded");
+        FAILS(kjit_array_load_with(ctx, path_of("wide.csv"), &bytes, &a), KJIT_LIMIT,
+              "array_bytes, 1500000, is exceeded");
+        OK(kjit_array_load(ctx, path_of("few.csv.gz"), &a));
+        assert_int_equal(kjit_array_size(a), 50);
+        kjit_array_free(a);
+    }
+    OK(kjit_array_create(ctx, KJIT_U8, 1, SHAPE(1400000), 'C', KJIT_HOST, &a));
+    kjit_array_free(a);
+    kjit_context_destroy(ctx);
+    ctx = all;
+    OK(kjit_array_load_with(ctx, path_of("long.csv.gz"), &bytes, &a));
+    assert_int_equal(kjit_array_size(a), LONG);
+    kjit_array_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_columns),       cmocka_unit_test(test_errors),
         cmocka_unit_test(test_types),         cmocka_unit_test(test_hostile),
         cmocka_unit_test(test_portable_maps), cmocka_unit_test(test_jpeg),
-        cmocka_unit_test(test_archive),
+        cmocka_unit_test(test_archive),       cmocka_unit_test(test_limit),
     };
     int failed = cmocka_run_group_tests(tests, make_context, drop_context);
     drop_folder();
