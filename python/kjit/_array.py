@@ -147,7 +147,8 @@ class Array(_kjit.Array):
 
     def transpose(self, *axes):
         """A view whose axis i is the array's axes[i]; without axes in reverse."""
-        return self._transpose((axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes) or None)
+        given = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
+        return self._transpose(None if given is None or isinstance(given, (tuple, list)) and not given else given)
 
     def is_c_contiguous(self):
         """Do the elements lie densely in C order?"""
@@ -217,10 +218,13 @@ class Array(_kjit.Array):
             raise _errors.InvalidError(str(error)) from None
 
     def _number(self, axis, key):
-        if isinstance(key, bool) or not hasattr(key, "__index__") or getattr(key, "ndim", 0):
+        if type(key).__name__ in ("bool", "bool_") or not hasattr(key, "__index__") or getattr(key, "ndim", 0):
             several = ": copy_to_host()[...] picks several elements, or a kernel does" if hasattr(key, "__len__") else ""
             raise _errors.ArgumentError(f"an index is an int or a slice, not {_interop.what_is(key)}{several}")
-        index, extent = key.__index__(), self.shape[axis]
+        try:
+            index, extent = key.__index__(), self.shape[axis]
+        except TypeError as error:  # of NumPy's that are no integers
+            raise _errors.ArgumentError(str(error)) from None
         if not -extent <= index < extent:
             raise _errors.ElementError(f"index {index} is out of bounds for axis {axis} with size {extent}")
         return index + extent if index < 0 else index

@@ -23,7 +23,7 @@ def how_to_make(value, dtype=None):
     of = f", numpy.{dtype}" if dtype is not None else ""
     if isinstance(value, (list, tuple, range)):
         return f": numpy.array(...{of}) makes an array of it"
-    if hasattr(value, "__array__"):
+    if hasattr(value, "__array__") and not isinstance(value, type):
         return f": numpy.asarray(...{of}) makes an array of it"
     return ""
 
@@ -57,11 +57,14 @@ def has_buffer(value):
 
 
 def is_array(value):
-    return any(hasattr(value, name) for name in _INTERFACES)
+    """Not so a class, whose objects may have them."""
+    return not isinstance(value, type) and any(hasattr(value, name) for name in _INTERFACES)
 
 
 def adopt(context, value):
     """An Array over another library's: called by the extension for arguments that it does not know."""
+    if isinstance(value, type):
+        raise NoArgument(value)
     if hasattr(value, "__array_interface__"):
         return _from_interface(context, value, value.__array_interface__, 0)
     if hasattr(value, "__cuda_array_interface__"):
@@ -78,9 +81,9 @@ def _from_cuda(context, value, interface):
     """Memory of a GPU's. Work that its library has queued there, in a stream that it names, is waited for."""
     if context._device[1] != "cuda":
         raise _errors.make("KJIT_NO_DEVICE", "the array is in a GPU's memory, and the context's device is a CPU", None)
-    if interface.get("mask") is not None:
+    if isinstance(interface, dict) and interface.get("mask") is not None:
         raise _errors.ArgumentError("arrays with a mask are not taken")
-    if interface.get("stream") is not None:
+    if isinstance(interface, dict) and interface.get("stream") is not None:
         context.external_stream(interface["stream"]).synchronize()
     return _from_interface(context, value, interface, 1)
 
@@ -89,13 +92,18 @@ def from_dlpack(context, value):
     if not hasattr(value, "__dlpack__"):
         raise _errors.ArgumentError(f"{what_is(value)} has no __dlpack__")
     try:
-        capsule = value.__dlpack__(max_version=(1, 0))
-    except TypeError:  # of before version 1
-        capsule = value.__dlpack__()
+        try:
+            capsule = value.__dlpack__(max_version=(1, 0))
+        except TypeError:  # of before version 1
+            capsule = value.__dlpack__()
+    except BufferError as error:  # a type that DLPack has not
+        raise _errors.ArgumentError(str(error)) from None
     return _kjit._from_dlpack(context, capsule)
 
 
 def _from_interface(context, value, interface, memory):
+    if not isinstance(interface, dict) or not {"typestr", "shape"} <= interface.keys():
+        raise _errors.ArgumentError(f"{what_is(value)} has an interface that says no typestr or shape")
     typestr, shape, strides = interface["typestr"], tuple(interface["shape"]), interface.get("strides")
     data = interface.get("data")
     if not isinstance(data, tuple):

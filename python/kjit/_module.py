@@ -167,11 +167,19 @@ def is_path(source):
     return isinstance(source, os.PathLike) or (source.endswith(".knl") and "\n" not in source and "{" not in source)
 
 
+def _texts(option, value):
+    """A str or a path, or several."""
+    texts = [value] if isinstance(value, (str, os.PathLike)) else value
+    if not isinstance(texts, (list, tuple, set)) or not all(isinstance(text, (str, os.PathLike)) for text in texts):
+        raise _errors.ArgumentError(f"{option} is a text, or several in a list, not {_interop.what_is(value)}")
+    return texts
+
+
 def check_bits(checks):
     if checks is None:
         return 0
     bits, known = 0, _kjit._checks()
-    for name in [checks] if isinstance(checks, str) else checks:
+    for name in _texts("check", checks):
         if name not in known:
             raise _errors.InvalidError(f"there is no check of the name '{name}'; there are {', '.join(known)}")
         bits |= known[name]
@@ -207,8 +215,6 @@ def compile_in(context, source, *, name=None, opt_level=3, contract=True, ftz=Fa
     for option, value in texts.items():
         if value is not None and not isinstance(value, str):
             raise _errors.ArgumentError(f"{option} is a text, not {_interop.what_is(value)}")
-    if path is not None and not isinstance(path, (str, os.PathLike, list, tuple)):
-        raise _errors.ArgumentError(f"path is a folder, or several in a list, not {_interop.what_is(path)}")
     if sources is not None and not hasattr(sources, "items"):
         raise _errors.ArgumentError(f"sources is {{'file.knl': 'text'}}, not {_interop.what_is(sources)}")
     file = None
@@ -221,7 +227,7 @@ def compile_in(context, source, *, name=None, opt_level=3, contract=True, ftz=Fa
             source = ""
     module, error = context._compile(
         name or file or "kernels.knl", source, file, opt_level or -1, not contract, bool(ftz), cpu, warn,
-        None if path is None else ":".join(map(os.fspath, [path] if isinstance(path, (str, os.PathLike)) else path)), check_bits(check),
+        None if path is None else ":".join(map(os.fspath, _texts("path", path))), check_bits(check),
         dict(sources or {}), arch)
     if error is not None:
         raise _errors.CompileError(module._log.rstrip("\n") or error, module.diagnostics)

@@ -30,6 +30,10 @@ int kjp_numbers(PyObject *object, int64_t *out, int max, const char *what)
     }
     PyObject *tuple = PySequence_Tuple(object);
     if (!tuple) {
+        if (PyErr_ExceptionMatches(PyExc_TypeError)) {
+            PyErr_Clear();
+            kjp_refuse("KJIT_TYPE", "%s is an int or several, not %R", what, object);
+        }
         kjp_ours();
         return -1;
     }

@@ -22,6 +22,10 @@ class Odd:
         raise ValueError("no index")
 
 
+class Bad:
+    __array_interface__ = {"typestr": "<f4"}
+
+
 def launch(*arguments, **named):
     return lambda: module(SOURCE).saxpy[1, 1](*arguments, **named)
 
@@ -84,7 +88,14 @@ ROWS = {
     "unknown option": (compiling(quite_else=1), TypeError, "there are context, name"),
     "check": (compiling(check="q"), ValueError, "there is no check"),
     "option of another type": (compiling(cpu=5), TypeError, "cpu is a text, not an int"),
-    "folders": (compiling(path=5), TypeError, "path is a folder"),
+    "folders": (compiling(path=5), TypeError, "path is a text, or several in a list, not an int"),
+    "check of another type": (compiling(check=5), TypeError, "check is a text"),
+    "folders of another type": (compiling(path=[5]), TypeError, "path is a text"),
+    "interface without a shape": (lambda: kjit.asarray(Bad()), TypeError, "a Bad has an interface that says no typestr or shape"),
+    "class with an interface": (launch(1, np.float32), TypeError, "not the class float32$"),
+    "DLPack's types": (lambda: kjit.from_dlpack(np.zeros(2, ">f4")), TypeError, ""),
+    "axes": (lambda: d().transpose(np.array(1.5)), TypeError, "axes"),
+    "index of NumPy's": (lambda: d()[np.array(1.5)], TypeError, ""),
     "sources": (compiling(sources=5), TypeError, "sources is"),
     "NUL": (compiling(name="a\0"), ValueError, "null character"),
     "function": (lambda: kjit.compile(x), TypeError, "not a function: kernels are texts in kjit's language"),
