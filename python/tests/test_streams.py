@@ -261,8 +261,8 @@ class Interrupts(unittest.TestCase):
         done = python(f"""
 import os, signal, threading, kjit
 mod = kjit.compile({slow!r}, warn="off")
-threading.Timer(0.02, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-try:
+try:  # the signal may come before the timer's start returns
+    threading.Timer(0.02, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     mod.endless[1, 1](memoryview(bytearray(4)).cast("f"))
 except KeyboardInterrupt:
     print("interrupted")
