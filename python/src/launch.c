@@ -135,6 +135,20 @@ static void kernel_dealloc(PyObject *object)
     kjp_free(object);
 }
 
+/* An extent of 0 is none: in the C library one of those behind the first is left out by it, here by a shorter tuple. */
+static int check_extents(kjit_config *config)
+{
+    for (int i = 1; i < 3; i++)
+        if (config->grid[i] == 0)
+            config->grid[0] = 0; /* a grid of no blocks runs nothing */
+    for (int i = 0; i < 3; i++)
+        if (config->block[i] == 0) {
+            kjp_refuse("KJIT_LAUNCH", "a block cannot have 0 threads");
+            return -1;
+        }
+    return 0;
+}
+
 /* kernel[grid, block] or kernel[grid, block, stream] */
 static PyObject *kernel_subscript(PyObject *object, PyObject *key)
 {
@@ -145,7 +159,8 @@ static PyObject *kernel_subscript(PyObject *object, PyObject *key)
                                          "size here");
     kjp_launcher *self = launcher_new(object, n > 2 ? PyTuple_GetItem(key, 2) : NULL);
     if (self && (kjp_numbers(PyTuple_GetItem(key, 0), self->config.grid, 3, "a grid") < 0 ||
-                 kjp_numbers(PyTuple_GetItem(key, 1), self->config.block, 3, "a block") < 0))
+                 kjp_numbers(PyTuple_GetItem(key, 1), self->config.block, 3, "a block") < 0 ||
+                 check_extents(&self->config) < 0))
         Py_CLEAR(self);
     return (PyObject *)self;
 }

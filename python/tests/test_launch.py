@@ -17,7 +17,7 @@ kernel where(out: i64[]) {
 SHAPES = {
     "numbers": (4, 8, 32), "tuples": ((4,), (8,), 32), "two axes": ((2, 3), (4, 2), 48), "three": ((2, 1, 2), (2, 2, 2), 32),
     "lists": ([2, 2], [4], 16), "NumPy's ints": (np.int64(4), np.int32(8), 32), "mixed": (3, (2, 2), 12),
-    "array": (np.array([2, 2]), 4, 16), "0 blocks": (0, 8, 0), "0 means 1": ((3, 0, 0), (4, 0, 0), 12),
+    "array": (np.array([2, 2]), 4, 16), "0 blocks": (0, 8, 0), "0 batches": ((3, 0), 8, 0), "0 of three": ((4, 4, 0), (4, 2), 0),
 }
 
 
@@ -34,6 +34,8 @@ REFUSED = {
     "float": (lambda k: k[4.0, 8], TypeError), "four axes": (lambda k: k[(1, 1, 1, 1), 8], ValueError),
     "None": (lambda k: k[None, 8], TypeError), "no stream": (lambda k: k[4, 8, "s"], TypeError),
     "large block": (lambda k: k[4, 2048](np.zeros(64, np.int64)), kjit.LaunchError),
+    "0 threads": (lambda k: k[4, 0], kjit.LaunchError), "0 by 32 threads": (lambda k: k[4, (0, 32)], kjit.LaunchError),
+    "32 by 0 threads": (lambda k: k[4, (32, 0)], kjit.LaunchError), "no third": (lambda k: k[4, (4, 4, 0)], kjit.LaunchError),
     "negative": (lambda k: k[-1, 8](np.zeros(64, np.int64)), kjit.LaunchError),
     "large number": (lambda k: k[1 << 70, 8], OverflowError), "called itself": (lambda k: k(1), TypeError),
     "forall of text": (lambda k: k.forall("x"), TypeError), "forall of negative": (lambda k: k.forall(-1), ValueError),
