@@ -18,6 +18,16 @@ PyObject *kjp_array_new(kjp_context *context, kjit_array *array)
     return (PyObject *)self;
 }
 
+/* An object that nothing was put into would be without an array. */
+static PyObject *array_refuse_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    (void)type;
+    (void)args;
+    (void)kwargs;
+    return kjp_refuse("KJIT_TYPE", "arrays are made by kjit.device_array, kjit.to_device and "
+                                   "kjit.asarray, not by their class");
+}
+
 static void array_dealloc(PyObject *object)
 {
     kjp_array *self = (kjp_array *)object;
@@ -362,6 +372,7 @@ static PyMethodDef methods[] = {
     {"_format", array_format, METH_NOARGS, NULL},
     {"_save", array_save, METH_O, NULL},
     {"_dlpack", kjp_array_to_dlpack, METH_VARARGS, NULL},
+    KJP_NOT_REDUCED,
     {0},
 };
 
@@ -382,6 +393,7 @@ static PyGetSetDef properties[] = {
 };
 
 static PyType_Slot slots[] = {
+    {Py_tp_new, array_refuse_new},
     {Py_tp_dealloc, array_dealloc},
     {Py_tp_methods, methods},
     {Py_tp_getset, properties},

@@ -403,6 +403,7 @@ static PyMethodDef methods[] = {
     {"_compile", context_compile, METH_VARARGS, NULL},
     {"_array", context_array, METH_VARARGS, NULL},
     {"_wrap", context_wrap, METH_VARARGS, NULL},
+    KJP_NOT_REDUCED,
     {0},
 };
 

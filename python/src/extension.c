@@ -12,6 +12,15 @@ void kjp_free(PyObject *object)
     Py_DECREF(type);
 }
 
+PyObject *kjp_not_reduced(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    const char *hint =
+        PyObject_TypeCheck(self, kjp.array) ? "; its copy() and copy_to_host() copy it" : "";
+    return kjp_refuse("KJIT_TYPE", "%R can neither be pickled nor be copied by the module copy%s",
+                      (PyObject *)Py_TYPE(self), hint);
+}
+
 /* (name, kind, ordinal, memory, units) of each */
 static PyObject *devices(PyObject *self, PyObject *unused)
 {

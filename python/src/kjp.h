@@ -65,6 +65,9 @@ extern kjp_state kjp;
 
 /* The end of a dealloc: an object of a type that was made of a spec. */
 void kjp_free(PyObject *object);
+/* The method __reduce__ of all types: copy.copy and pickle would make an object without what is behind it. */
+PyObject *kjp_not_reduced(PyObject *self, PyObject *unused);
+#define KJP_NOT_REDUCED {"__reduce__", kjp_not_reduced, METH_NOARGS, NULL}
 
 /* ---- errors.c ---- */
 

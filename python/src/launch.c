@@ -96,6 +96,7 @@ static PyObject *launcher_within(PyObject *object, PyObject *ms)
 static PyMethodDef launcher_methods[] = {
     {"within", launcher_within, METH_O,
      "within(ms): the same launch, which fails when it has not ended so many milliseconds later."},
+    KJP_NOT_REDUCED,
     {0},
 };
 
@@ -306,6 +307,7 @@ static PyMethodDef kernel_methods[] = {
     {"emit", (PyCFunction)(void (*)(void))kernel_emit, METH_VARARGS | METH_KEYWORDS,
      "emit(what, block=None, *, arch=None, opt_level=None): a form of it, as Module.emit has "
      "them."},
+    KJP_NOT_REDUCED,
     {0},
 };
 

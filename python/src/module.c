@@ -30,6 +30,14 @@ PyObject *kjp_module_new(kjp_context *context, kjit_module *mod, PyObject *optio
     return (PyObject *)self;
 }
 
+static PyObject *module_refuse_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    (void)type;
+    (void)args;
+    (void)kwargs;
+    return kjp_refuse("KJIT_TYPE", "modules are made by kjit.compile, not by their class");
+}
+
 static void module_dealloc(PyObject *object)
 {
     kjp_module *self = (kjp_module *)object;
@@ -239,6 +247,7 @@ static PyMethodDef module_methods[] = {
     {"_diagnostics", module_diagnostics, METH_NOARGS, NULL},
     {"_emit", module_emit, METH_VARARGS, NULL},
     {"_run", module_run, METH_VARARGS, NULL},
+    KJP_NOT_REDUCED,
     {0},
 };
 
@@ -249,9 +258,13 @@ static PyGetSetDef module_properties[] = {
 };
 
 static PyType_Slot module_slots[] = {
-    {Py_tp_dealloc, module_dealloc},     {Py_tp_getattro, module_getattro},
-    {Py_mp_subscript, module_subscript}, {Py_tp_methods, module_methods},
-    {Py_tp_getset, module_properties},   {0},
+    {Py_tp_new, module_refuse_new},
+    {Py_tp_dealloc, module_dealloc},
+    {Py_tp_getattro, module_getattro},
+    {Py_mp_subscript, module_subscript},
+    {Py_tp_methods, module_methods},
+    {Py_tp_getset, module_properties},
+    {0},
 };
 
 PyType_Spec kjp_module_spec = {

@@ -142,6 +142,7 @@ static PyMethodDef stream_methods[] = {
      "wait(event): later work of the stream waits for the event's last record."},
     {"__enter__", stream_enter, METH_NOARGS, NULL},
     {"__exit__", stream_exit, METH_VARARGS, "Synchronizes."},
+    KJP_NOT_REDUCED,
     {0},
 };
 
@@ -292,6 +293,7 @@ static PyMethodDef event_methods[] = {
     {"elapsed_time", event_elapsed, METH_O,
      "elapsed_time(later): milliseconds between two events that were reached; raises what failed "
      "in their streams."},
+    KJP_NOT_REDUCED,
     {0},
 };
 
