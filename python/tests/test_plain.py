@@ -63,6 +63,19 @@ class Plain(unittest.TestCase):
         self.assertIsNone(mod.Cell.dtype)
         self.assertEqual(kjit.to_device(cells).type, mod.Cell)
 
+    def test_records_of_tuples(self):
+        mod = kjit.compile("record P { a: f32, n: i32, v: f32x2, b: bf16[2] }\nkernel f(p: P, x: f32[]) "
+                           "{ x[0] = p.a + f32(p.n) + p.v.y + f32(p.b[1]) }", warn="off")
+        x = array.array("f", [0])
+        mod.f[1, 1]((1.5, 2, (3, 4), (0, 0.5)), x)
+        self.assertEqual(x[0], 8)
+        d = kjit.device_array(2, mod.P)
+        d[:] = [(1, 2, (3, 4), (5, 6)), (1.5, 2, 0, 1)]
+        self.assertEqual((d.field("a")[1], d.field("v")[0], d.field("n")[0]), (1.5, (3, 4), 2))
+        with self.assertRaises(kjit.ArgumentError):
+            d[0] = (1, 2.5, 0, 0)
+        self.assertEqual([p.dtype for p in mod.f.parameters], [mod.P, "f32"])
+
     def test_numpy_was_not_needed(self):
         self.assertIsNone(sys.modules["numpy"])
 
