@@ -28,6 +28,20 @@ static bool condition(kj_run *r, const kj_expr *e, bool *truth, kj_rvalue sides[
     return true;
 }
 
+/* A message is read by somebody: of a long text its beginning, up to a whole character. */
+static const char *beginning(kj_text *t)
+{
+    enum { MOST = 10000 };
+    size_t n = MOST;
+    if (t->size <= MOST || t->failed)
+        return t->data;
+    while (n > 0 && (t->data[n] & 0xc0) == 0x80)
+        n--;
+    t->size = n;
+    kj_text_puts(t, "...");
+    return t->data;
+}
+
 static bool assertion_failed(kj_run *r, kj_span at, const kj_expr *message, kj_rvalue sides[2])
 {
     kj_text why = {0}, shown = {0};
@@ -46,11 +60,11 @@ static bool assertion_failed(kj_run *r, kj_span at, const kj_expr *message, kj_r
         kj_run_put_value(r, at, &shown, sides[1], KJ_PUT_QUOTED);
     }
     if (why.data && why.size > 0)
-        kj_run_fail(r, KJIT_ASSERT, at, "assertion failed: %s", why.data);
+        kj_run_fail(r, KJIT_ASSERT, at, "assertion failed: %s", beginning(&why));
     else
         kj_run_fail(r, KJIT_ASSERT, at, "assertion failed");
     if (shown.data && !shown.failed)
-        kj_run_hint(r, "%s", shown.data);
+        kj_run_hint(r, "%s", beginning(&shown));
     kj_text_free(&why);
     kj_text_free(&shown);
     return false;

@@ -171,7 +171,8 @@ static kj_operand logic_expr(kj_sema *s, const kj_expr *e)
     kj_texpr *b = kj_condition(s, right, what);
     if (!a || !b)
         return kj_no_value(e->span);
-    if (kj_is_const(b) && (b->u.value.u != 0) == is_or) { /* then the first one does not matter */
+    if (!decided && kj_is_const(b) &&
+        (b->u.value.u != 0) == is_or) { /* then the first one does not matter */
         kj_operand first = kj_scalar(a);
         kj_keep_effects(s, &first);
         return kj_scalar(b);
