@@ -99,6 +99,8 @@ static bool is_file_text(const char *text)
         if (strncmp(text, words[i], n) == 0 && strchr(" \t\r\n{", text[n]))
             return true;
     }
+    if (strncmp(text, "test", strlen("test")) == 0) /* else a name: test = 3 */
+        return text[strlen("test") + strspn(text + strlen("test"), " \t")] == '"';
     return *text == '@';
 }
 

@@ -1,6 +1,6 @@
 """The documentation's examples as tests.
 
-A block fenced ```knl is a whole file: with a run block it is run, else it is checked. A ```text block right after a
+A block fenced ```knl is a whole file: with a run block it is run, else it is checked; its tests must pass. A ```text block right after a
 block that runs is what it prints. A warning is an error, but in a block fenced ```knl warns. A block fenced ```knl error
 must be refused with the message that the ```text block after it shows; a message with its place (name.knl:2:5: error:
 ...) is compared whole, line by line. A block fenced ```knl NAME.knl is a file of that name, for the blocks behind it."""
@@ -56,6 +56,7 @@ def write_example(folder, label, info, code, text, files):
     source = folder / (place.group(1) if place else named.group() if named else "example.knl")
     source.write_text("\n".join(code) + "\n")
     runs = any(re.match(r"run\s*\{", line) for line in code)
+    tested = any(re.match(r'test\s+"', line) for line in code)
     strict = "" if {"error", "warns"} & set(info.split()) else " --warn=error"
     command = f"%kjit {'run' if runs else 'check'}{strict} {source.name}"
     pipe = ""
@@ -67,7 +68,8 @@ def write_example(folder, label, info, code, text, files):
         if text is None:
             pipe = " && echo 'an error example needs a text block with the message' && false"
         command = "not " + command
-    (folder / f"{label}.test").write_text(f"RUN: cd {folder} && {command}{pipe}\n")
+    tests = f"RUN: cd {folder} && %kjit test {source.name}\n" if tested and "error" not in info.split() else ""
+    (folder / f"{label}.test").write_text(f"RUN: cd {folder} && {command}{pipe}\n{tests}")
 
 
 def extract(root, out):
