@@ -287,6 +287,10 @@ static void at_name(const kj_mistake *x)
             kj_habit_for(x->p, m, x->at);
     } else if (before == KJ_TK_DOT)
         kj_hint_behind_dot(x, m);
+    else if (before == KJ_TK_COMMA && kj_met(x, "("))
+        kj_mistake_hint(x, m,
+                        "a tuple within has one name, and a let of its own: for k, q in ... { let "
+                        "x, y = q }");
     else if ((before == KJ_TK_LET || before == KJ_TK_VAR) && !kj_unwrap_declared(x, m) &&
              kj_met(x, "("))
         kj_mistake_hint(x, m, "several names stand without parentheses: let a, b = ...");
