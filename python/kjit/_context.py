@@ -41,12 +41,18 @@ class Context(_kjit.Context):
         if not _interop.has_buffer(value) and not _interop.is_array(value):
             raise _errors.ArgumentError(f"{_interop.what_is(value)} is no array, and has no memory of one"
                                         + _interop.how_to_make(value))
+        if not _interop.is_array(value):
+            return self._wrap(value)
         try:
             return self._wrap(value)
-        except TypeError:
-            if not _interop.is_array(value):
-                raise
-        return _interop.adopt(self, value)
+        except TypeError as error:
+            refused = error
+        try:
+            return _interop.adopt(self, value)
+        except _errors.ArgumentError:
+            if _interop.has_buffer(value):  # which says more of it
+                raise refused from None
+            raise
 
     def to_device(self, value, stream=None, copy=True, to=None):
         """A new array in the device's memory with the elements of another, or `to` filled with them."""

@@ -1,5 +1,10 @@
 """Arrays of other libraries, which have no buffer: by DLPack or __array_interface__, without a copy."""
-from . import _errors, _kjit, _types
+import math
+import operator
+
+from . import _errors, _kjit, _layouts, _types
+
+BYTES = -2  # KJP_BYTES of the extension
 
 
 class NoArgument(_errors.ArgumentError):
@@ -61,14 +66,15 @@ def is_array(value):
     return not isinstance(value, type) and any(hasattr(value, name) for name in _INTERFACES)
 
 
-def adopt(context, value):
-    """An Array over another library's: called by the extension for arguments that it does not know."""
+def adopt(context, value, wanted=-1, module=None):
+    """An Array over another library's: called by the extension for arguments that it does not know. wanted, module: which of
+    several records that are laid out alike, see _types.record_number."""
     if isinstance(value, type):
         raise NoArgument(value)
     if hasattr(value, "__array_interface__"):
-        return _from_interface(context, value, value.__array_interface__, 0)
+        return _from_interface(context, value, "__array_interface__", wanted, module)
     if hasattr(value, "__cuda_array_interface__"):
-        return _from_cuda(context, value, value.__cuda_array_interface__)
+        return _from_cuda(context, value, wanted, module)
     if hasattr(value, "__dlpack__"):
         return from_dlpack(context, value)
     number = getattr(value, "__index__", None)
@@ -77,15 +83,14 @@ def adopt(context, value):
     raise NoArgument(value)
 
 
-def _from_cuda(context, value, interface):
+def _from_cuda(context, value, wanted, module):
     """Memory of a GPU's. Work that its library has queued there, in a stream that it names, is waited for."""
     if context._device[1] != "cuda":
         raise _errors.make("KJIT_NO_DEVICE", "the array is in a GPU's memory, and the context's device is a CPU", None)
-    if isinstance(interface, dict) and interface.get("mask") is not None:
-        raise _errors.ArgumentError("arrays with a mask are not taken")
+    interface = value.__cuda_array_interface__
     if isinstance(interface, dict) and interface.get("stream") is not None:
         context.external_stream(interface["stream"]).synchronize()
-    return _from_interface(context, value, interface, 1)
+    return _from_interface(context, value, "__cuda_array_interface__", wanted, module)
 
 
 def from_dlpack(context, value):
@@ -101,19 +106,81 @@ def from_dlpack(context, value):
     return _kjit._from_dlpack(context, capsule)
 
 
-def _from_interface(context, value, interface, memory):
-    if not isinstance(interface, dict) or not {"typestr", "shape"} <= interface.keys():
-        raise _errors.ArgumentError(f"{what_is(value)} has an interface that says no typestr or shape")
-    typestr, shape, strides = interface["typestr"], tuple(interface["shape"]), interface.get("strides")
-    data = interface.get("data")
-    if not isinstance(data, tuple):
-        buffer = context._wrap(value if data is None else data)
-        view = buffer if typestr[1:] == "u1" else buffer.view(typestr)
-        return view.reshape(shape)
-    if typestr[1] == "V" and len(interface.get("descr", ())) > 1:
-        dtype = _types.numpy().dtype(interface["descr"])
-        number, size = _types.dtype_number(context, dtype), dtype.itemsize
+class _Interface:
+    """What __array_interface__ and __cuda_array_interface__ say, of version 3."""
+
+    def __init__(self, value, name):
+        self.name, self.dict = name, getattr(value, name)
+        if not isinstance(self.dict, dict):
+            raise _errors.ArgumentError(f"{name} is a dict, not {what_is(self.dict)}")
+        if self.dict.get("mask") is not None:
+            raise _errors.ArgumentError(f"{name} has a mask, and kernels know none: arrays with a mask are not taken")
+        self.shape = self.numbers("shape")
+        if self.shape is None:
+            raise _errors.ArgumentError(f"{name} has no 'shape'")
+        self.strides = self.numbers("strides")
+        if self.strides is not None and len(self.strides) != len(self.shape):
+            raise _errors.InvalidError(f"{name} has {len(self.strides)} strides for {len(self.shape)} axes")
+
+    def numbers(self, key):
+        value = self.dict.get(key)
+        try:
+            return value if value is None else tuple(map(operator.index, value))
+        except TypeError:
+            raise _errors.ArgumentError(f"'{key}' of {self.name} is a tuple of ints, not {value!r}") from None
+
+    def element(self, context, wanted, module):
+        """(number, bytes)"""
+        typestr, descr = self.dict.get("typestr"), self.dict.get("descr")
+        if isinstance(typestr, str) and typestr[1:2] == "V" and descr and descr != [("", typestr)]:
+            layout, size = _layouts.of_descr(descr)
+            if typestr[2:] != str(size):
+                raise _errors.InvalidError(f"'typestr' of {self.name} is '{typestr}', and 'descr' has {size} bytes")
+            return _types.number_of_layout(context, layout, size, descr, wanted, module), size
+        number = _types.number_of_typestr(typestr)
+        return number, _kjit._dtype_size(number)
+
+    def range(self, size):
+        """Of the elements' bytes, from the first one's address: (the least, one more than the most)."""
+        if 0 in self.shape:
+            return 0, 0
+        steps = self.strides
+        if steps is None:
+            steps = [size * math.prod(self.shape[axis + 1:]) for axis in range(len(self.shape))]
+        reach = [(extent - 1) * step for extent, step in zip(self.shape, steps)]
+        return sum(r for r in reach if r < 0), sum(r for r in reach if r > 0) + size
+
+    def pointer(self):
+        """(address, read-only), where 'data' is that."""
+        data = self.dict.get("data")
+        if not isinstance(data, tuple) or len(data) != 2 or not isinstance(data[0], int):
+            raise _errors.ArgumentError(f"'data' of {self.name} is a tuple (address, whether it is read-only), not {data!r}")
+        address, read_only = data
+        if address == 0 and 0 not in self.shape:
+            raise _errors.InvalidError(f"'data' of {self.name} is the address 0")
+        return address, bool(read_only)
+
+    def buffer(self, context, value, size):
+        """(address, read-only, what keeps it), where 'data' is an object with a buffer, or the value is one."""
+        data, offset = self.dict.get("data"), self.dict.get("offset", 0)
+        try:
+            offset = operator.index(offset)
+            memory = context._wrap(value if data is None else data, BYTES)
+        except TypeError as error:
+            raise _errors.ArgumentError(f"'data' of {self.name} is a tuple (address, whether it is read-only), or has a buffer with "
+                                        f"'offset', an int: {error}") from None
+        least, most = self.range(size)
+        if not 0 <= offset + least <= offset + most <= memory.size:
+            raise _errors.InvalidError(f"{self.name}: bytes {offset + least} to {offset + most} are meant of a buffer that has {memory.size}")
+        return memory.address + offset, memory.read_only, memory
+
+
+def _from_interface(context, value, name, wanted, module):
+    interface = _Interface(value, name)
+    number, size = interface.element(context, wanted, module)
+    memory, keeper = int(name == "__cuda_array_interface__"), value
+    if memory or isinstance(interface.dict.get("data"), tuple):
+        address, read_only = interface.pointer()
     else:
-        number = _types.dtype_number(context, typestr)
-        size = _kjit._dtype_size(number)
-    return _kjit._from_address(context, data[0], number, size, shape, strides, data[1], memory, value)
+        address, read_only, keeper = interface.buffer(context, value, size)
+    return _kjit._from_address(context, address, number, size, interface.shape, interface.strides, read_only, memory, keeper)

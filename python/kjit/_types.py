@@ -173,6 +173,21 @@ def _numpy_number(context, dtype):
     return number
 
 
+def number_of_typestr(typestr):
+    """The number of one of NumPy's type strings, as __array_interface__ has them: "<f4"."""
+    match = re.fullmatch(r"([<>=|]?)([A-Za-z?])(\d*)", typestr) if isinstance(typestr, str) else None
+    if not match:
+        raise _errors.ArgumentError(f"'typestr' is a text as \"<f4\", not {typestr!r}")
+    order, kind, size = match.groups()
+    number = _BY_TYPESTR.get(kind + size)
+    if number is None:
+        raise _errors.ArgumentError(f"kernels have no elements of the type '{typestr}'")
+    if order in ("<>"[sys.byteorder == "little"],) and size != "1":
+        raise _errors.ArgumentError(f"kernels have no elements of the type '{typestr}', whose bytes are in the other order: "
+                                    f"'{'<>'[sys.byteorder == 'big']}{kind}{size}' is this machine's")
+    return number
+
+
 def number_of_format(context, text, size):
     """The number of a buffer's format."""
     letter = text.lstrip("@=<")
@@ -319,7 +334,11 @@ def _declare(layout, names, packed):
 def record_number(context, text, size, wanted=-1, module=None):
     """The number of the record that has a buffer's format: that which a kernel's parameter wants, one of the kernel's module
     or of others, or one that is made for it. Called by the extension, once for each format."""
-    layout, end = parse_format(text)
+    layout, _ = parse_format(text)
+    return number_of_layout(context, layout, size, f"'{text}'", wanted, module)
+
+
+def number_of_layout(context, layout, size, what, wanted=-1, module=None):
     own = [_kjit.Module._record(module, name) for name in _kjit.Module._records.__get__(module)] if module is not None else []
     found = _find(context, layout, size, [wanted, *own] if wanted >= 0 else own)
     for packed in (False, True):
@@ -331,5 +350,5 @@ def record_number(context, text, size, wanted=-1, module=None):
                 module._record(names[-1])  # from here on the context knows it
                 found = _find(context, layout, size)
     if found is None:
-        raise _errors.ArgumentError(f"no record is laid out as '{text}', of {size} bytes; align=True of numpy.dtype is C's layout")
+        raise _errors.ArgumentError(f"no record is laid out as {what}, of {size} bytes; align=True of numpy.dtype is C's layout")
     return found

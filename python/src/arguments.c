@@ -104,7 +104,7 @@ static int convert_buffer(kjp_arguments *a, kjit_arg *arg, slot *s, PyObject *ob
         }
         view = &owner->view;
     }
-    if (kjp_get_buffer(object, view) < 0) {
+    if (kjp_get_buffer(object, view, PyBUF_RECORDS_RO) < 0) {
         free(owner);
         s->owner = NULL;
         return -1;
@@ -156,9 +156,11 @@ static int convert_number(kjit_arg *arg, slot *s, PyObject *object)
 }
 
 /* What has __dlpack__, __array_interface__ or __cuda_array_interface__, by Python. */
-static int convert_other(kjp_arguments *a, kjit_arg *arg, slot *s, PyObject *object)
+static int convert_other(kjp_arguments *a, kjit_arg *arg, slot *s, PyObject *object,
+                         const place *at)
 {
-    s->held = PyObject_CallFunctionObjArgs(kjp.adopt, (PyObject *)context_of(a), object, NULL);
+    s->held = PyObject_CallFunction(kjp.adopt, "OOiO", (PyObject *)context_of(a), object,
+                                    record_wanted(a, at), (PyObject *)a->kernel->module);
     if (!s->held)
         return -1;
     if (!PyObject_TypeCheck(s->held, kjp.array)) /* what is an int by its __index__ */
@@ -188,7 +190,7 @@ static int convert(kjp_arguments *a, kjit_arg *arg, slot *s, PyObject *object, c
         return convert_direction(a, arg, s, object, at, KJIT_ARG_IN);
     if (Py_TYPE(object) == (PyTypeObject *)kjp.out)
         return convert_direction(a, arg, s, object, at, KJIT_ARG_OUT);
-    return convert_other(a, arg, s, object);
+    return convert_other(a, arg, s, object, at);
 }
 
 /* A tuple or list for a parameter whose type has parts, else what all other objects are. */

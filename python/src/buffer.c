@@ -134,9 +134,9 @@ int kjp_dtype_of(kjp_context *context, const Py_buffer *view, int wanted, kjp_mo
     return dtype < 0 ? no_elements(given, view->itemsize) : dtype;
 }
 
-int kjp_get_buffer(PyObject *object, Py_buffer *view)
+int kjp_get_buffer(PyObject *object, Py_buffer *view, int flags)
 {
-    int given = PyObject_GetBuffer(object, view, PyBUF_RECORDS_RO);
+    int given = PyObject_GetBuffer(object, view, flags);
     if (given < 0)
         kjp_ours();
     return given;
@@ -177,11 +177,17 @@ PyObject *kjp_from_buffer(kjp_context *context, PyObject *object, int wanted)
     kjp_owner *owner = calloc(1, sizeof *owner);
     if (!owner)
         return PyErr_NoMemory();
-    if (kjp_get_buffer(object, &owner->view) < 0) {
+    int plain = wanted == KJP_BYTES;
+    if (kjp_get_buffer(object, &owner->view, plain ? PyBUF_SIMPLE : PyBUF_RECORDS_RO) < 0) {
         free(owner);
         return NULL;
     }
-    int dtype = kjp_dtype_of(context, &owner->view, wanted, NULL);
+    if (plain) { /* the exporter may have left the number of its axes there */
+        owner->view.ndim = 1;
+        owner->view.shape = &owner->view.len;
+        owner->view.strides = NULL;
+    }
+    int dtype = plain ? KJIT_U8 : kjp_dtype_of(context, &owner->view, wanted, NULL);
     if (dtype >= 0 && kjp_wrap(context, &owner->view, dtype, KJIT_HOST, owner, &array) == 0)
         return kjp_array_new(context, array);
     PyBuffer_Release(&owner->view);

@@ -16,6 +16,7 @@ typedef struct {
 } Py_buffer;
 
 enum {
+    PyBUF_SIMPLE = 0,
     PyBUF_WRITABLE = 0x0001,
     PyBUF_FORMAT = 0x0004,
     PyBUF_ND = 0x0008,

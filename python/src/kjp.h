@@ -53,7 +53,8 @@ typedef struct kjp_state {
     PyObject *
         error; /* (kind, text, fault or None) -> exception; a kind is a status' name or of kjp_refuse */
     PyObject *base;  /* the class of all of them */
-    PyObject *adopt; /* (context, object) -> Array over it */
+    PyObject *
+        adopt; /* (context, object, number that is wanted or -1, module or None) -> Array over it */
     PyObject *
         record; /* (context, buffer format, bytes, number that is wanted or -1, module or None) -> number of a dtype */
     PyObject *array_class,
@@ -167,12 +168,13 @@ void kjp_owners_release(void);    /* gives back what was dropped */
  * found is kept in a dict of the module's, or of the context's: (buffer format, bytes, wanted) -> number. */
 int kjp_dtype_of(kjp_context *context, const Py_buffer *view, int wanted, kjp_module *module);
 /* PyObject_GetBuffer, whose exceptions are kjit's. */
-int kjp_get_buffer(PyObject *object, Py_buffer *view);
+int kjp_get_buffer(PyObject *object, Py_buffer *view, int flags);
 /* An array over a buffer, which outlives it; read-only where that is, if it is the host's.
  * `owner` non-NULL: it is kept as long as the array and queued work need it, and taken over on
  * success. */
 int kjp_wrap(kjp_context *context, Py_buffer *view, int dtype, kjit_memory memory, kjp_owner *owner,
              kjit_array **out);
+enum { KJP_BYTES = -2 }; /* as what is wanted: the buffer's bytes, whatever its elements are */
 /* The same of any object that has a buffer, and of an address that an object keeps. */
 PyObject *kjp_from_buffer(kjp_context *context, PyObject *object, int wanted);
 PyObject *kjp_from_address(PyObject *module, PyObject *args);

@@ -114,6 +114,9 @@ class Cuda(unittest.TestCase):
         d = kjit.to_device(np.zeros(4, np.float32))
         with self.assertRaises(TypeError):
             kjit.asarray(self.Other(d, mask=d))
+        for wrong in (dict(data=memoryview(bytes(16))), dict(data=None), dict(typestr=">f4"), dict(typestr="|S4"), dict(strides=4), dict(shape=None)):
+            with self.assertRaises(kjit.ArgumentError):
+                kjit.asarray(self.Other(d, **wrong))
         with self.assertRaises(kjit.Error):
             kjit.Context("cpu").asarray(self.Other(d))
         with self.assertRaises(AttributeError):
