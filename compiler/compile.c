@@ -313,6 +313,8 @@ static void cut_regions(job *j)
     for (int i = 0; i < j->nitems && !j->over && wanted; i++) {
         item *it = &j->items[i];
         it->regions = kj_cut(j->arena, it->kernel, it->deps);
+        if (by_gangs(j))
+            kj_run_regions_alone(j->arena, it->kernel, it->deps, it->regions);
         if (!j->options->arch)
             kj_check_warps(j->diag, it->regions);
         if (j->options->verify)

@@ -70,6 +70,7 @@ typedef struct search {
     double often;   /* a gang runs this so many times as often as one of its threads does */
     int loops;      /* around */
     int outside;    /* of those around the function that was written in, too */
+    bool lines_are_free; /* what goes on by one number from thread to thread costs neither */
     int operations;
     int lines; /* accesses of neighbours side by side */
     cost sum;
@@ -255,6 +256,11 @@ static work work_of(search *f, const kj_texpr *e)
     return wide ? WIDE_DIVISION : DIVISION;
 }
 
+static bool is_computed(const search *f, kj_step s)
+{
+    return f->lines_are_free ? s > KJ_STEP_LINE : is_a_thread_s(s);
+}
+
 /* In large kernels it would take long to look at each operation. */
 static bool visit(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 {
@@ -270,7 +276,7 @@ static bool visit(void *ctx, const kj_tstmt *s, const kj_texpr *e)
     case KJ_TE_SELECT:
     case KJ_TE_FMA:
     case KJ_TE_CALL:
-        if (++f->operations > LOOKED_AT || is_a_thread_s(step_of(f, e)))
+        if (++f->operations > LOOKED_AT || is_computed(f, step_of(f, e)))
             add(f, costs[work_of(f, e)]);
         break;
     default: break;
@@ -280,7 +286,7 @@ static bool visit(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 
 /* ---- Statements ---- */
 
-static void count(search *f, const kj_tstmt *s);
+static void count(search *f, const kj_tstmt *s, const kj_tstmt *end);
 
 /* Loops of many turns are often left early. */
 static double turns_of(const kj_tstmt *s)
@@ -309,7 +315,7 @@ static void count_loop(search *f, const kj_tstmt *s)
     add(f, costs[TURN]);
     if (s->kind == KJ_TS_WHILE)
         kj_walk_own(s, visit, f);
-    count(f, s->kind == KJ_TS_WHILE ? s->u.while_.body : s->u.for_.body);
+    count(f, s->kind == KJ_TS_WHILE ? s->u.while_.body : s->u.for_.body, NULL);
     f->turns = turns;
     f->often = often;
     f->loops--;
@@ -322,7 +328,7 @@ static bool is_guessed(search *f, const kj_texpr *e)
     bool any = false;
     if (e->type != KJ_BOOL ||
         (e->kind != KJ_TE_BINARY && e->kind != KJ_TE_LOGIC && e->kind != KJ_TE_UNARY))
-        return is_far(step_of(f, e));
+        return f->lines_are_free ? step_of(f, e) > KJ_STEP_LINE : is_far(step_of(f, e));
     for (int i = 0, n = kj_operands(e, operands); i < n && !any; i++)
         any = is_guessed(f, operands[i]);
     return any;
@@ -360,8 +366,8 @@ static void count_if(search *f, const kj_tstmt *s)
             add(f, costs[GUESS]);
         leave(f, 0.5);
     }
-    count(f, s->u.if_.yes);
-    count(f, s->u.if_.no);
+    count(f, s->u.if_.yes, NULL);
+    count(f, s->u.if_.no, NULL);
     f->turns = turns;
     f->often = often;
 }
@@ -376,15 +382,15 @@ static void count_inline(search *f, const kj_tblock *block)
 {
     int outside = f->outside;
     f->outside = f->loops;
-    count(f, block->body);
+    count(f, block->body, NULL);
     f->outside = outside;
 }
 
 /* Behind a condition with a jump there are those threads that have not taken it: most do not. */
-static void count(search *f, const kj_tstmt *s)
+static void count(search *f, const kj_tstmt *s, const kj_tstmt *end)
 {
     double turns = f->turns, often = f->often, all = 1;
-    for (; s; s = s->next) {
+    for (; s != end; s = s->next) {
         switch (s->kind) {
         case KJ_TS_IF:
             count_if(f, s);
@@ -409,8 +415,8 @@ static void count(search *f, const kj_tstmt *s)
 
 /* ---- The choice ---- */
 
-/* large: kj_steps'. */
-static bool is_quicker_alone(search *f, const kj_tkernel *k, bool large)
+/* Finds how values move; large: kj_steps'. */
+static bool begin(search *f, const kj_tkernel *k, bool large)
 {
     enum { ROUNDS = 3 /* of which the last finds hardly anything */ };
     *f = (search){.deps = f->deps, .arena = f->arena, .turns = 1, .often = 1};
@@ -419,7 +425,14 @@ static bool is_quicker_alone(search *f, const kj_tkernel *k, bool large)
     f->apart = KJ_NEW_ARRAY(f->arena, bool, (size_t)k->nvars + 1);
     for (int i = 0; i < ROUNDS; i++)
         find_list(f, k->body->body, false, false);
-    count(f, k->body->body);
+    return true;
+}
+
+static bool is_quicker_alone(search *f, const kj_tkernel *k, bool large)
+{
+    if (!begin(f, k, large))
+        return false;
+    count(f, k->body->body, NULL);
     return f->sum.alone * 1.25 < f->sum.gang;
 }
 
@@ -429,13 +442,65 @@ static bool is_quicker_where_large(search *f, const kj_tkernel *k)
     return !is_quicker_alone(f, k, true) && f->lines <= KJ_ROWS_LOOKED_AT;
 }
 
+/* May a block's threads run in any order between its barriers? */
+static bool has_no_order(const kj_tkernel *k, const kj_deps *deps)
+{
+    return k->block[0] >= 2 && !deps->warps && !deps->atomics && !(k->checks & KJ_CHECKS_WATCHED) &&
+           !kj_shows_order(k);
+}
+
 void kj_run_alone(kj_arena *arena, const kj_tkernel *k, kj_deps *deps)
 {
     search f = {.deps = deps, .arena = arena};
-    if (k->block[0] < 2 || deps->warps || deps->atomics || k->checks & KJ_CHECKS_WATCHED ||
-        kj_shows_order(k) || (kj_is_narrow(k) && !k->across) || !is_quicker_alone(&f, k, false))
+    if (!has_no_order(k, deps) || (kj_is_narrow(k) && !k->across) ||
+        !is_quicker_alone(&f, k, false))
         return;
     deps->alone = true;
     if (is_quicker_where_large(&f, k) && kj_find_large(arena, &f.steps, &deps->large))
         deps->alone = deps->large != NULL; /* constants are known to be */
+}
+
+/* ---- Regions ---- */
+
+/* Only those that some threads have something to do in, which are bounded: where all have, and elements are gathered, lanes
+ * share what they compute. Numbers that go on from thread to thread are added up. */
+static void choose_region(search *f, kj_node *n)
+{
+    enum {
+        SELDOM = 16
+    }; /* of n threads one is a multiple of n; mostly n doubles from region to region */
+    f->sum = (cost){0, 0};
+    f->lines_are_free = true;
+    f->often = 1;
+    for (int i = 0; i < n->nreach; i++)
+        if (n->reach[i].op == KJ_OP_MOD)
+            f->often = SELDOM;
+    count(f, n->stmt, n->end);
+    n->alone = f->sum.alone * 1.25 < f->sum.gang;
+}
+
+static bool has_reach(const kj_node *n)
+{
+    for (; n; n = n->next)
+        if (n->nreach || has_reach(n->yes) || has_reach(n->no))
+            return true;
+    return false;
+}
+
+static void choose_regions(search *f, kj_node *n)
+{
+    for (; n; n = n->next) {
+        if (n->nreach)
+            choose_region(f, n);
+        choose_regions(f, n->yes);
+        choose_regions(f, n->no);
+    }
+}
+
+void kj_run_regions_alone(kj_arena *arena, const kj_tkernel *k, const kj_deps *deps,
+                          kj_regions *regions)
+{
+    search f = {.deps = deps, .arena = arena};
+    if (has_reach(regions->body) && !deps->alone && has_no_order(k, deps) && begin(&f, k, false))
+        choose_regions(&f, regions->body);
 }

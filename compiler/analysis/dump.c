@@ -165,9 +165,10 @@ static void put_region(dump *d, const kj_regions *r, const kj_node *n)
     const kj_tstmt *last = n->stmt;
     while (last->next != n->end)
         last = last->next;
-    kj_text_printf(&d->out, "region %d to %u%s%s", n->region,
+    kj_text_printf(&d->out, "region %d to %u%s%s%s", n->region,
                    kj_where(d->source, last->span.begin).line, n->exits ? ", threads leave" : "",
-                   n->spin ? ", thread after thread" : "");
+                   n->spin || n->alone ? ", thread after thread" : "",
+                   n->nreach ? ", within bounds" : "");
     put_vars(d, r, ": needs ", &r->uses[n->region * r->words]);
     put_vars(d, r, "; sets ", &r->writes[n->region * r->words]);
 }

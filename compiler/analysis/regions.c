@@ -437,6 +437,7 @@ kj_regions *kj_cut(kj_arena *arena, const kj_tkernel *kernel, const kj_deps *dep
         p.seen[i] = -1;
     use_nodes(&p, all->body);
     give_homes(&p, kernel->nvars);
+    kj_find_reaches(kernel, deps, all);
     return all;
 }
 

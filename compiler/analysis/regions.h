@@ -21,6 +21,15 @@ typedef enum kj_node_kind {
     KJ_N_EXIT,   /* break, continue or leave by all threads: a jump */
 } kj_node_kind;
 
+/* A bound of the threads that have something to do in a region (reach.c): `index` op `limit`, of what goes on by one number
+ * along a gang's lanes, and of what is the block's; with MOD the index is a multiple. */
+typedef struct kj_reach {
+    kj_op op; /* LT LE GT GE EQ MOD */
+    const kj_texpr *index, *limit;
+} kj_reach;
+
+enum { KJ_REACHES = 3 };
+
 typedef struct kj_node {
     kj_node_kind kind;
     struct kj_node *next;
@@ -29,7 +38,10 @@ typedef struct kj_node {
     bool exits;     /* REGION: threads leave constructs outside it */
     int region; /* REGION: its number; divergent IF and LOOP: that of the condition's evaluation,
                    BARRIER: of its argument's; else -1 */
-    const kj_tstmt *spin; /* a loop in that waits for others: thread after thread; or NULL */
+    const kj_tstmt *spin;       /* a loop in that waits for others: thread after thread; or NULL */
+    kj_reach reach[KJ_REACHES]; /* REGION */
+    int nreach;
+    bool alone; /* REGION: its threads had best run one by one (alone.c) */
     struct kj_node *yes, *no;
 } kj_node;
 
@@ -60,6 +72,11 @@ typedef struct kj_regions {
 } kj_regions;
 
 kj_regions *kj_cut(kj_arena *arena, const kj_tkernel *kernel, const kj_deps *deps);
+/* Finds which threads have something to do in each region (reach.c). */
+void kj_find_reaches(const kj_tkernel *kernel, const kj_deps *deps, kj_regions *regions);
+/* For a CPU: in which of those regions had the threads best run one by one (alone.c)? */
+void kj_run_regions_alone(kj_arena *arena, const kj_tkernel *kernel, const kj_deps *deps,
+                          kj_regions *regions);
 /* The first loop in [s, end) that waits for other threads; NULL when none does (spin.c). */
 const kj_tstmt *kj_find_spin(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt *s,
                              const kj_tstmt *end);

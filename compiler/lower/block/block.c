@@ -40,7 +40,8 @@ static void flag_join(kj_lower *lo, LLVMValueRef at, kj_mask m)
 static void each_gang(kj_lower *lo, const kj_node *n, kj_gang_fn *each, void *arg)
 {
     lo->before_gang = kj_looks(lo, n, KJ_LOOK_WITHIN) ? n->stmt : NULL;
-    kj_gang_each(lo, n->spin != NULL, each, arg);
+    kj_within extent = kj_within_of(lo, n);
+    kj_gang_within(lo, n->spin || n->alone, &extent, each, arg);
     lo->before_gang = NULL;
 }
 

@@ -21,12 +21,24 @@ LLVMValueRef kj_numbers_are_large(kj_lower *lo);
  * under a mask that is never empty. */
 typedef void kj_gang_fn(kj_lower *lo, kj_mask m, void *arg);
 void kj_gang_each(kj_lower *lo, bool scalar, kj_gang_fn *each, void *arg);
+/* Of those along the lanes: i64 values; NULL: the first, to the last, by ones. The step is of single threads. */
+typedef struct kj_within {
+    LLVMValueRef start, stop, step;
+} kj_within;
+/* The same of those within that alone. */
+void kj_gang_within(kj_lower *lo, bool scalar, const kj_within *extent, kj_gang_fn *each,
+                    void *arg);
 /* Of a replay: where a block begins; and where it goes no further if some thread has failed. */
 void kj_replay_begin(kj_lower *lo);
 void kj_replay_pause(kj_lower *lo);
 /* Do blocks run in another order than the source's, so that a smaller one may come behind one that fails, and is not to
  * be left out? */
 bool kj_goes_on(const kj_lower *lo);
+
+/* ---- reach.c ---- */
+
+/* In front of a region: which threads have something to do in it. */
+kj_within kj_within_of(kj_lower *lo, const kj_node *n);
 
 /* ---- home.c ---- */
 

@@ -280,6 +280,59 @@ static void each_across(kj_lower *lo, kj_gang_fn *each, void *arg)
 
 /* ---- Of a block ---- */
 
+/* The last threads of a row, fewer than a gang. */
+static void run_rest(kj_lower *lo, int64_t along, int64_t full, kj_gang_fn *each, void *arg)
+{
+    forget_slots(lo);
+    lo->x = kj_i64(lo, full);
+    set_index(lo);
+    run_gang(lo, each, first_lanes(lo, kj_i64(lo, along - full)), arg);
+}
+
+/* The gangs of lo->lanes threads from start on, while there are some before stop, by steps. */
+static void each_whole_within(kj_lower *lo, LLVMValueRef start, LLVMValueRef stop,
+                              LLVMValueRef step, kj_gang_fn *each, void *arg)
+{
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(lo->b), head = kj_new_block(lo, "x"),
+                      done = kj_new_block(lo, "done");
+    LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntULT, start, stop, ""), head, done);
+    LLVMPositionBuilderAtEnd(lo->b, head);
+    lo->x = LLVMBuildPhi(lo->b, lo->i64, "x");
+    LLVMValueRef x = lo->x;
+    set_index(lo);
+    run_gang(lo, each, kj_all, arg);
+    LLVMValueRef next = LLVMBuildAdd(lo->b, x, step, "");
+    LLVMAddIncoming(x, (LLVMValueRef[]){start, next},
+                    (LLVMBasicBlockRef[]){before, LLVMGetInsertBlock(lo->b)}, 2);
+    LLVMValueRef more = LLVMBuildICmp(lo->b, LLVMIntULT, next, stop, "");
+    LLVMValueRef back = LLVMBuildCondBr(lo->b, more, head, done);
+    if (lo->lanes > 1 || lo->vector < 8)
+        kj_loop_hint(lo, back, "llvm.loop.unroll.disable", 0);
+    LLVMPositionBuilderAtEnd(lo->b, done);
+}
+
+/* Those within lo->bounds: whole ones, and that of the last threads of the row. */
+static void each_within(kj_lower *lo, int64_t along, int64_t full, kj_gang_fn *each, void *arg)
+{
+    const kj_within *e = lo->bounds;
+    LLVMValueRef start = e->start ? e->start : kj_i64(lo, 0);
+    LLVMValueRef stop = e->stop ? e->stop : kj_i64(lo, along), step = kj_i64(lo, lo->lanes);
+    LLVMValueRef ends[2] = {stop, kj_i64(lo, full)};
+    if (full)
+        each_whole_within(lo, LLVMBuildAnd(lo->b, start, kj_i64(lo, -lo->lanes), ""),
+                          kj_intrinsic(lo, "llvm.smin", &lo->i64, 1, ends, 2),
+                          e->step ? e->step : step, each, arg);
+    if (full == along)
+        return;
+    LLVMBasicBlockRef rest = kj_new_block(lo, "rest"), done = kj_new_block(lo, "done");
+    LLVMValueRef some = LLVMBuildICmp(lo->b, LLVMIntUGT, stop, ends[1], "");
+    LLVMBuildCondBr(lo->b, some, rest, done);
+    LLVMPositionBuilderAtEnd(lo->b, rest);
+    run_rest(lo, along, full, each, arg);
+    LLVMBuildBr(lo->b, done);
+    LLVMPositionBuilderAtEnd(lo->b, done);
+}
+
 /* The gangs of lo->rows rows, in the rows from lo->y on. */
 static void each_along(kj_lower *lo, kj_gang_fn *each, void *arg)
 {
@@ -288,6 +341,11 @@ static void each_along(kj_lower *lo, kj_gang_fn *each, void *arg)
     int64_t full = along / lo->lanes * lo->lanes;
     if (lo->run && lo->across) {
         each_across(lo, each, arg);
+        return;
+    }
+    if (lo->bounds) {
+        forget_slots(lo);
+        each_within(lo, along, full, each, arg);
         return;
     }
     count_loop run = open_run(lo);
@@ -299,12 +357,8 @@ static void each_along(kj_lower *lo, kj_gang_fn *each, void *arg)
         run_gang(lo, each, kj_all, arg);
         close_loop(lo, &x);
     }
-    if (full < along) {
-        forget_slots(lo);
-        lo->x = kj_i64(lo, full);
-        set_index(lo);
-        run_gang(lo, each, first_lanes(lo, kj_i64(lo, along - full)), arg);
-    }
+    if (full < along)
+        run_rest(lo, along, full, each, arg);
     close_loop(lo, &run);
 }
 
@@ -341,4 +395,12 @@ void kj_gang_each(kj_lower *lo, bool scalar, kj_gang_fn *each, void *arg)
     lo->slots = outer;
     lo->rows = lo->lanes = 1;
     lo->present = kj_all;
+}
+
+void kj_gang_within(kj_lower *lo, bool scalar, const kj_within *extent, kj_gang_fn *each, void *arg)
+{
+    if (extent->start || extent->stop || extent->step)
+        lo->bounds = extent;
+    kj_gang_each(lo, scalar, each, arg);
+    lo->bounds = NULL;
 }
