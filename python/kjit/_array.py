@@ -59,7 +59,11 @@ class Array(_kjit.Array):
     def __array_interface__(self):
         if not self._is_visible():
             raise _errors.AbsentError("the array is in the device's memory: see copy_to_host()")
-        return {"version": 3, **self._interface()}
+        lanes = _types.scalar_of(self._dtype)[1]
+        interface = (self.scalars() if lanes > 1 else self)._interface()
+        if self._dtype >= _types.FIRST_RECORD and _types.numpy().dtype(interface["descr"]) != self.dtype:
+            raise _errors.AbsentError("NumPy would make fields of the padding: __array__ has the elements")
+        return {"version": 3, **interface}
 
     @property
     def __cuda_array_interface__(self):
@@ -80,10 +84,20 @@ class Array(_kjit.Array):
                 "data": (self.address, self.read_only)}
 
     def __array__(self, dtype=None, copy=None):
-        if copy is False and not self._is_visible():
-            raise _errors.InvalidError("the array is in the device's memory: it cannot be had without a copy")
-        host = self.copy_to_host()
-        return host if dtype is None else host.astype(dtype)
+        scalar, lanes = _types.scalar_of(self._dtype)
+        own = _types.numpy_dtype(self._context, scalar)
+        if own is None:
+            of = "d.scalars()" if lanes > 1 else "d"
+            raise _errors.ArgumentError(f"NumPy has no elements of the type {self.type}: numpy.asarray({of}.view(\"u16\")) has their bits")
+        other, visible = dtype is not None and _types.numpy().dtype(dtype) != own, self._is_visible()
+        if copy is False and (other or not visible):
+            where = f"the elements are {self.type}" if visible else "the array is in the device's memory"
+            raise _errors.InvalidError(f"{where}: it cannot be had without a copy")
+        if not visible:
+            host = self.copy_to_host()
+        else:
+            host = _types.numpy().asarray(_Raw(self.scalars() if lanes > 1 else self)).view(own)
+        return host.astype(dtype) if other else host.copy() if copy and visible else host
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         return (self.copy() if copy else self)._dlpack(bool(max_version and max_version[0] >= 1))
@@ -234,6 +248,15 @@ class Array(_kjit.Array):
 
     def _to_bytes(self, value):
         return _element.bytes_of(self._context, self._dtype, value)
+
+
+class _Raw:
+    """An array's memory for NumPy, its elements bytes of no kind."""
+
+    def __init__(self, array):
+        self.array = array
+        self.__array_interface__ = {"version": 3, "shape": array.shape, "strides": array.strides, "typestr": f"|V{array.itemsize}",
+                                    "data": (array.address, array.read_only)}
 
 
 def _has_memory(value):

@@ -7,6 +7,7 @@ import kjit
 import numpy as np
 from support import cases, main, module
 
+NUMPY_2 = int(np.__version__.partition(".")[0]) >= 2  # copy=None is new, and copy=False strict
 FILL = "kernel fill(x: f32[], a: f32) { let i = grid(1); if i < x.size { x[i] = a } }"
 ADDRESS = "kernel first(x: f32[]) { x[0] = 1.0 }"
 
@@ -218,6 +219,95 @@ class Lifetimes(unittest.TestCase):
             data += b"more"
         del d
         data += b"more"
+
+
+RECORDS = ("record P { a: i8, b: f64 }\nrecord Q { p: P[2], c: u8, v: f32x3, h: bf16 }\n@packed record R { a: u8, b: f64 }\nrecord S { a: i32, b: f32 }\n"
+           "kernel p(p: P[]) { p[0].b += 1.0 }\nkernel q(p: Q[]) { p[0].v.x += 1.0 }\nkernel r(p: R[]) { p[0].b += 1.0 }\nkernel s(p: S[]) { p[0].a += 1 }")
+VIEWED = {"all": lambda d: d, "steps": lambda d: d[::2], "reverse": lambda d: d[::-1], "two axes": lambda d: d.reshape(2, 3).T, "one": lambda d: d[5:],
+          "none": lambda d: d[:0], "no axes": lambda d: d[1:2].reshape(())}
+
+
+@unittest.skipUnless(kjit.default_context().device.kind == "cpu", "the device has memory of its own")
+class SharedWithNumpy(unittest.TestCase):
+    """np.asarray(d) is d's memory, with d.dtype, whatever the elements are."""
+
+    def check(self, d, wanted):
+        for way in (np.asarray, lambda d: np.array(d, copy=None if NUMPY_2 else False), lambda d: d.__array__(copy=False)) + (
+                (lambda d: np.array(d, copy=False),) if NUMPY_2 else ()):
+            x = way(d)
+            self.assertEqual((x.dtype, x.shape, x.flags.writeable), wanted)
+            if x.size:
+                self.assertEqual(x.__array_interface__["data"][0], d.address)
+            self.assertEqual(x.tolist(), d.copy_to_host().tolist())  # not the bytes: NumPy leaves padding as it is
+        for way in (np.array, lambda d: np.array(d, copy=True), lambda d: d.__array__(copy=True)):
+            x = way(d)
+            self.assertEqual((x.dtype, x.shape), wanted[:2])
+            if x.size:
+                self.assertNotEqual(x.__array_interface__["data"][0], d.address)
+
+    def test_vectors(self):
+        for name, scalar, lanes in (("f32x4", "f4", 4), ("i16x2", "i2", 2), ("f64x3", "f8", 3), ("u8x4", "u1", 4)):
+            for what, view in VIEWED.items():
+                with self.subTest(name=name, what=what):
+                    d = kjit.device_array(6, name)
+                    d.fill(1)
+                    d = view(d)
+                    self.check(d, (np.dtype(scalar), d.shape + (lanes,), True))
+        d = kjit.device_array(4, "f32x4")
+        np.asarray(d)[1:3] = 7
+        self.assertEqual(d[2], (7, 7, 7, 7))
+        self.assertEqual(np.asarray(d, "f8").dtype, np.float64)
+        with self.assertRaises(ValueError):
+            d.__array__("f8", copy=False)
+
+    def test_records(self):
+        mod = module(RECORDS, warn="off")
+        for record in (mod.P, mod.Q, mod.R, mod.S):
+            for what, view in VIEWED.items():
+                with self.subTest(record=record.name, what=what):
+                    d = kjit.to_device(np.frombuffer(bytes(i % 60 for i in range(6 * record.itemsize)), record.dtype))
+                    d = view(d)
+                    self.check(d, (record.dtype, d.shape, True))
+
+    def test_what_is_done_with_records(self):
+        mod = module(RECORDS, warn="off")
+        for record, kernel in ((mod.P, mod.p), (mod.Q, mod.q), (mod.R, mod.r), (mod.S, mod.s)):
+            with self.subTest(record=record.name):
+                x = np.zeros(3, record.dtype)
+                a = np.asarray(kjit.to_device(x))
+                kernel[1, 1](a)
+                self.assertNotEqual(a.tobytes(), x.tobytes())
+                x[:] = a
+                self.assertEqual((x == a).all(), True)
+                a[2] = x[0]
+                self.assertEqual(a[2], x[0])
+
+    def test_read_only(self):
+        mod = module(RECORDS, warn="off")
+        for dtype, view in ((mod.P.dtype, lambda d: d), (mod.R.dtype, lambda d: d), (np.dtype(("f4", 4)), lambda d: d.view("f32x4"))):
+            x = np.zeros(3, dtype)
+            x.flags.writeable = False
+            d = view(kjit.asarray(x))
+            self.check(d, (dtype.base, (3,) + dtype.shape, False))
+
+    def test_they_keep_the_array(self):
+        d = kjit.to_device(np.ones(3, module(RECORDS, warn="off").P.dtype))
+        x = np.asarray(d)
+        del d
+        gc.collect()
+        self.assertEqual(x["b"].tolist(), [1, 1, 1])
+
+    def test_bf16(self):
+        for name, bits in (("bf16", lambda d: d.view("u16")), ("bf16x2", lambda d: d.scalars().view("u16"))):
+            d = kjit.device_array(4, name)
+            d.fill(1)
+            for way in (np.asarray, np.array, lambda d: np.asarray(d, "f4")):
+                with self.assertRaisesRegex(kjit.ArgumentError, r"of the type bf16.*view\(\"u16\"\)"):
+                    way(d)
+            x = np.asarray(bits(d))
+            self.assertEqual(set(x.ravel().tolist()), {0x3f80})
+            x[...] = 0x4000
+            self.assertEqual(d[1], 2 if name == "bf16" else (2, 2))
 
 
 KEYS = {
