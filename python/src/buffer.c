@@ -259,6 +259,20 @@ static int refuse(const char *why)
     return -1;
 }
 
+/* Are the elements in an order that is asked for? Whoever asks for no strides takes it for C's. */
+static int check_order(const kjit_array *a, int flags)
+{
+    int c = kjit_array_is_contiguous(a, 'C'), f = kjit_array_is_contiguous(a, 'F');
+    int no_strides = (flags & PyBUF_STRIDES) != PyBUF_STRIDES;
+    if (!c && (no_strides || (flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS))
+        return refuse("the array is not in C order");
+    if (!f && (flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS)
+        return refuse("the array is not in Fortran's order");
+    if (!c && !f && (flags & PyBUF_ANY_CONTIGUOUS) == PyBUF_ANY_CONTIGUOUS)
+        return refuse("the array's elements do not lie densely");
+    return 0;
+}
+
 int kjp_array_getbuffer(PyObject *self, Py_buffer *view, int flags)
 {
     kjit_array *a = ((kjp_array *)self)->array;
@@ -276,8 +290,10 @@ int kjp_array_getbuffer(PyObject *self, Py_buffer *view, int flags)
         return refuse("elements of this type have no buffer; vectors have one as .scalars()");
     if (read_only && flags & PyBUF_WRITABLE)
         return refuse("the array is read-only");
-    if ((flags & PyBUF_STRIDES) != PyBUF_STRIDES && !kjit_array_is_contiguous(a, 'C'))
-        return refuse("the array is not in C order");
+    if (flags & PyBUF_FORMAT && !(flags & PyBUF_ND)) /* as memoryview has it */
+        return refuse("bytes without a shape have no format");
+    if (check_order(a, flags) < 0)
+        return -1;
     extents *e = PyMem_Malloc(sizeof *e);
     if (!e) {
         PyErr_NoMemory();
@@ -293,7 +309,7 @@ int kjp_array_getbuffer(PyObject *self, Py_buffer *view, int flags)
                         .len = (Py_ssize_t)kjit_array_size(a) * size,
                         .itemsize = size,
                         .readonly = read_only,
-                        .ndim = ndim,
+                        .ndim = flags & PyBUF_ND ? ndim : 1,
                         .internal = e,
                         .format = flags & PyBUF_FORMAT ? (char *)format : NULL,
                         .shape = flags & PyBUF_ND ? e->shape : NULL,

@@ -21,6 +21,9 @@ enum {
     PyBUF_FORMAT = 0x0004,
     PyBUF_ND = 0x0008,
     PyBUF_STRIDES = 0x0010 | PyBUF_ND,
+    PyBUF_C_CONTIGUOUS = 0x0020 | PyBUF_STRIDES,
+    PyBUF_F_CONTIGUOUS = 0x0040 | PyBUF_STRIDES,
+    PyBUF_ANY_CONTIGUOUS = 0x0080 | PyBUF_STRIDES,
     PyBUF_RECORDS_RO = PyBUF_STRIDES | PyBUF_FORMAT
 };
 #ifndef Py_bf_getbuffer /* numbers of slots */

@@ -1,4 +1,5 @@
 """Arrays: no copies where none are said, views as NumPy's, and what other libraries see."""
+import ctypes
 import gc
 import unittest
 import weakref
@@ -221,6 +222,50 @@ class Lifetimes(unittest.TestCase):
         data += b"more"
 
 
+class View(ctypes.Structure):  # Py_buffer
+    _fields_ = [("buf", ctypes.c_void_p), ("obj", ctypes.c_void_p), ("len", ctypes.c_ssize_t), ("itemsize", ctypes.c_ssize_t),
+                ("readonly", ctypes.c_int), ("ndim", ctypes.c_int), ("format", ctypes.c_char_p), ("shape", ctypes.POINTER(ctypes.c_ssize_t)),
+                ("strides", ctypes.POINTER(ctypes.c_ssize_t)), ("suboffsets", ctypes.c_void_p), ("internal", ctypes.c_void_p)]
+
+
+WRITABLE, FORMAT, ND, STRIDES, INDIRECT = 1, 4, 8, 0x18, 0x118
+ORDERS = {"C": 0x20 | STRIDES, "F": 0x40 | STRIDES, "A": 0x80 | STRIDES}
+REQUESTS = [order | more for order in (0, ND, STRIDES, INDIRECT, *ORDERS.values()) for more in (0, WRITABLE, FORMAT, WRITABLE | FORMAT)]
+
+
+@unittest.skipUnless(kjit.default_context().device.kind == "cpu", "the device has memory of its own")
+class Requests(unittest.TestCase):
+    """Every request of PEP 3118 is granted or refused as memoryview does it, with the same in it."""
+
+    def granted(self, thing, flags):
+        view, get = View(), ctypes.pythonapi.PyObject_GetBuffer
+        try:
+            get(ctypes.py_object(thing), ctypes.byref(view), flags)
+        except BufferError:
+            return None
+        axes = range(view.ndim)
+        found = (view.len, view.itemsize, view.ndim, view.readonly, view.format, [view.shape[i] for i in axes] if view.shape else None,
+                 [view.strides[i] for i in axes] if view.strides else None, view.suboffsets)
+        ctypes.pythonapi.PyBuffer_Release(ctypes.byref(view))
+        return found
+
+    def test_as_memoryview(self):
+        x = np.arange(24, dtype=np.float32).reshape(4, 6)
+        still = x.copy()
+        still.flags.writeable = False
+        for array in (kjit.asarray(x), kjit.asarray(still)):
+            for name, view in {"C": array, "F": array.T, "steps": array[:, ::2], "rows": array[1:3], "reverse": array[::-1], "column": array[:, 1],
+                               "one axis": array.ravel(), "none": array[2:2], "one": array[1:2, 1:2]}.items():
+                for flags in REQUESTS:
+                    with self.subTest(name=name, flags=hex(flags), read_only=array.read_only):
+                        self.assertEqual(self.granted(view, flags), self.granted(memoryview(view), flags))
+
+    def test_orders(self):
+        d = kjit.to_device(np.arange(12, dtype=np.float32)).reshape(3, 4)
+        for view, orders in ((d, "CA"), (d.T, "FA"), (d[:, ::2], ""), (d.ravel(), "CFA"), (d[::-1], "")):
+            self.assertEqual("".join(name for name, flags in ORDERS.items() if self.granted(view, flags)), orders)
+
+
 RECORDS = ("record P { a: i8, b: f64 }\nrecord Q { p: P[2], c: u8, v: f32x3, h: bf16 }\n@packed record R { a: u8, b: f64 }\nrecord S { a: i32, b: f32 }\n"
            "kernel p(p: P[]) { p[0].b += 1.0 }\nkernel q(p: Q[]) { p[0].v.x += 1.0 }\nkernel r(p: R[]) { p[0].b += 1.0 }\nkernel s(p: S[]) { p[0].a += 1 }")
 VIEWED = {"all": lambda d: d, "steps": lambda d: d[::2], "reverse": lambda d: d[::-1], "two axes": lambda d: d.reshape(2, 3).T, "one": lambda d: d[5:],
@@ -238,7 +283,7 @@ class SharedWithNumpy(unittest.TestCase):
             self.assertEqual((x.dtype, x.shape, x.flags.writeable), wanted)
             if x.size:
                 self.assertEqual(x.__array_interface__["data"][0], d.address)
-            self.assertEqual(x.tolist(), d.copy_to_host().tolist())  # not the bytes: NumPy leaves padding as it is
+            self.assertTrue((x == d.copy_to_host()).all())  # not the bytes: NumPy leaves padding as it is
         for way in (np.array, lambda d: np.array(d, copy=True), lambda d: d.__array__(copy=True)):
             x = way(d)
             self.assertEqual((x.dtype, x.shape), wanted[:2])
