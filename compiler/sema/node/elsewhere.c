@@ -501,7 +501,7 @@ void kj_hint_module_member(kj_sema *s, kj_message *m, const char *name)
     if (hint_of(s, m, name, members, sizeof members / sizeof *members) || kj_hint_habit(s, m, name))
         return;
     const kj_symbol *own = kj_scope_find(s->scope, name);
-    const char *near = own || strlen(name) < 4 ? NULL : kj_nearest_visible(s, name);
+    const char *near = own || strlen(name) < 4 ? NULL : kj_nearest_visible(s, name, m->span);
     bool value = own && own->kind == KJ_SYM_VALUE;
     if (!own && !s->in_run && kj_run_builtin_named(name) >= 0)
         kj_hint_of_run(s, m, name);

@@ -406,9 +406,13 @@ bool kj_stands_alone(const kj_source *s, kj_span call);
 void kj_fix_word(kj_sema *s, kj_message *m, kj_span name, const char *from, const char *to);
 /* Of a let, declared there, that is assigned. */
 void kj_hint_var(kj_sema *s, kj_message *m, kj_span name);
-/* The nearest visible name, or NULL. */
-const char *kj_nearest_visible(kj_sema *s, const char *name);
-kj_scope *kj_predefined(kj_arena *arena); /* types, builtins, inf, nan, pi */
+/* The nearest visible name of those that can stand there, or NULL. */
+const char *kj_nearest_visible(kj_sema *s, const char *name, kj_span at);
+/* standing.c: can what is named stand in the place of the word there, by the text around it: called, indexed, as a
+ * namespace, as an argument or as a value? */
+bool kj_can_stand(const kj_sema *s, const kj_symbol *sym, kj_span at);
+/* predefined.c: types, builtins, inf, nan, pi. */
+kj_scope *kj_predefined(kj_arena *arena);
 
 /* ---- type.c ---- */
 

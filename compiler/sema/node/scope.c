@@ -190,28 +190,30 @@ static bool is_variable(const kj_symbol *sym)
            (sym->role == KJ_ROLE_LET || sym->role == KJ_ROLE_VAR);
 }
 
-/* Of the language's own names not y0: it is a letter away from too many. */
-static bool is_offered(const kj_scope *scope, const kj_symbol *sym)
-{
-    return sym && (scope->up || strlen(sym->name) > 2);
-}
-
 typedef enum offered { ALL, VARIABLES, OWN } offered;
 
-static const char *nearest(const kj_sema *s, const char *name, offered which)
+/* Of the language's own names not y0: it is a letter away from too many. */
+static bool is_offered(const kj_sema *s, const kj_scope *scope, const kj_symbol *sym, offered which,
+                       kj_span at)
+{
+    if (!sym || (!scope->up && strlen(sym->name) <= 2))
+        return false;
+    return which == VARIABLES ? is_variable(sym) : kj_can_stand(s, sym, at);
+}
+
+static const char *nearest(const kj_sema *s, const char *name, kj_span at, offered which)
 {
     kj_near own = kj_near_to(name), predefined = own;
-    bool variables = which == VARIABLES;
     for (const kj_scope *scope = s->scope; scope && (scope->up || which != OWN); scope = scope->up)
         for (size_t i = 0; i < scope->cap; i++)
-            if (is_offered(scope, scope->slots[i]) && (!variables || is_variable(scope->slots[i])))
+            if (is_offered(s, scope, scope->slots[i], which, at))
                 kj_near_offer(scope->up ? &own : &predefined, scope->slots[i]->name);
     return predefined.distance < own.distance ? predefined.best : own.best;
 }
 
-const char *kj_nearest_visible(kj_sema *s, const char *name)
+const char *kj_nearest_visible(kj_sema *s, const char *name, kj_span at)
 {
-    return nearest(s, name, ALL);
+    return nearest(s, name, at, ALL);
 }
 
 void kj_fix_word(kj_sema *s, kj_message *m, kj_span name, const char *from, const char *to)
@@ -404,7 +406,8 @@ void kj_undeclared(kj_sema *s, const char *name, kj_span span)
     }
     bool value = !s->in_run && s->diag->source->text[span.end] != '(' && kj_is_type_elsewhere(name);
     /* a variable whose name is misspelled, rather than another language's function */
-    const char *own = strchr("(.", s->diag->source->text[span.end]) ? NULL : nearest(s, name, OWN);
+    const char *own =
+        strchr("(.", s->diag->source->text[span.end]) ? NULL : nearest(s, name, span, OWN);
     bool called_so = s->diag->source->text[span.end] == '(';
     const char *before = called_so ? NULL : kj_declared_before(s->diag->source, name, span);
     if (before) {
@@ -419,7 +422,7 @@ void kj_undeclared(kj_sema *s, const char *name, kj_span span)
     if (!value && (kj_hint_habit(s, m, name) || kj_hint_own_function(s, m, name) ||
                    (called && kj_hint_type(s, m, name))))
         return;
-    const char *near = kj_nearest_visible(s, name);
+    const char *near = kj_nearest_visible(s, name, span);
     if (near && kj_type_named(near) != KJ_VOID && strlen(name) < 3)
         near = NULL; /* u0 and f1 are names as any */
     const char *keyword = near ? NULL : kj_keyword_meant(s->arena, s->diag->source, span);
@@ -439,7 +442,7 @@ void kj_undeclared(kj_sema *s, const char *name, kj_span span)
 static void hint_target(kj_sema *s, kj_message *m, const char *name, kj_span span, bool needed)
 {
     kj_first_use use = kj_first_use_of(s->diag->source, name, span);
-    const char *near = use.plain && use.again ? NULL : nearest(s, name, VARIABLES);
+    const char *near = use.plain && use.again ? NULL : nearest(s, name, span, VARIABLES);
     if (near) {
         kj_suggest(s, m, name, near, false);
         return;
@@ -562,39 +565,4 @@ kj_symbol *kj_member_of_file(kj_sema *s, const kj_expr *e)
     if (!sym)
         undeclared_in(s, space, e->u.member.name, e->u.member.name_span);
     return sym;
-}
-
-static void predefine_value(kj_arena *arena, kj_scope *scope, const char *name, double f)
-{
-    kj_symbol *sym = kj_scope_add(arena, scope, kj_intern(arena, name, strlen(name)),
-                                  (kj_span){0, 0}, KJ_SYM_VALUE);
-    sym->role = KJ_ROLE_PREDEFINED;
-    sym->value = kj_literal(kj_float(KJ_F64, f), sym->span);
-}
-
-kj_scope *kj_predefined(kj_arena *arena)
-{
-    kj_scope *scope = kj_scope_new(arena, NULL);
-    kj_span none = {0, 0};
-    for (int t = 0; t < KJ_NTYPES; t++) {
-        const char *name = kj_intern(arena, kj_types[t].name, strlen(kj_types[t].name));
-        kj_scope_add(arena, scope, name, none, KJ_SYM_TYPE)->type = (kj_dtype)t;
-    }
-#define AGGREGATE(id, number, text, kind, elem, n) \
-    kj_scope_add(arena, scope, kj_intern(arena, text, strlen(text)), none, KJ_SYM_TYPE)->type = \
-        KJ_##id;
-#include "lang/aggregates.def"
-#undef AGGREGATE
-    for (int id = 0; id < KJ_NBUILTINS; id++) {
-        const char *text = kj_builtins[id].name, *dot = strchr(text, '.');
-        const char *name = kj_intern(arena, text, dot ? (size_t)(dot - text) : strlen(text));
-        kj_symbol *sym =
-            kj_scope_add(arena, scope, name, none, dot ? KJ_SYM_NAMESPACE : KJ_SYM_BUILTIN);
-        sym->builtin = (kj_builtin)id;
-        sym->role = KJ_ROLE_PREDEFINED;
-    }
-    predefine_value(arena, scope, "inf", (double)__builtin_inff());
-    predefine_value(arena, scope, "nan", (double)__builtin_nanf(""));
-    predefine_value(arena, scope, "pi", 3.14159265358979323846);
-    return scope;
 }
