@@ -310,6 +310,13 @@ static void at_type(const kj_mistake *x)
         kj_leave_qualifier(x, m, x->at);
 }
 
+/* f( and `var n = 3` in a line below: no parameter, which has no value. */
+static bool declares_below(const kj_mistake *x)
+{
+    const char *behind = x->p->source->text + x->at.end;
+    return x->p->held && behind[strcspn(behind, ",:)=\n")] == '=';
+}
+
 /* A bracket was open when a token came that shows it should have been closed. */
 static bool unclosed_bracket(const kj_mistake *x)
 {
@@ -324,7 +331,8 @@ static bool unclosed_bracket(const kj_mistake *x)
     bool first = p->prev == KJ_TK_LPAREN || p->prev == KJ_TK_COMMA; /* f(var x: f32) */
     if (kj_met(x, "for"))
         kj_mistake_hint(x, m, NO_COMPREHENSIONS);
-    else if (!first || !kj_leave_qualifier(x, m, x->at))
+    else if ((!first || declares_below(x) || !kj_leave_qualifier(x, m, x->at)) &&
+             !(p->held && p->prev == KJ_TK_LBRACKET)) /* x[]: an index is missing, too */
         kj_fix(p->diag, m, p->wrong_closer ? x->at : (kj_span){p->prev_span.end, p->prev_span.end},
                "%c", p->unclosed.kind == '(' ? ')' : ']');
     return true;
