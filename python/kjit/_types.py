@@ -147,8 +147,10 @@ def dtype_number(context, dtype):
         return NUMBERS.get(dtype, _BY_NAME.get(dtype))
     if isinstance(dtype, type) and dtype in _BY_PYTHON:
         return _BY_PYTHON[dtype]
-    if isinstance(dtype, type) and issubclass(dtype, (ctypes._SimpleCData, ctypes.Structure)):
-        view = memoryview((dtype * 1)())
+    if isinstance(dtype, type) and issubclass(dtype, (ctypes._SimpleCData, ctypes.Structure, ctypes.Union)):
+        view = memoryview(dtype())
+        if not issubclass(dtype, ctypes._SimpleCData):
+            return record_number(context, view.format, view.itemsize, kind=dtype)
         return number_of_format(context, view.format, view.itemsize)
     return _numpy_number(context, dtype)
 
@@ -188,6 +190,13 @@ def number_of_typestr(typestr):
     return number
 
 
+def number_of_letter(letter, size):
+    """The number of a scalar's format; None: kernels have none."""
+    if letter in tuple("bhilqnBHILQNc"):
+        return NUMBERS.get(f"{'i' if letter in 'bhilqn' else 'u'}{8 * size}")
+    return {own: NUMBERS[name] for name, (own, _) in _SCALARS.items()}.get({"F": "Zf", "D": "Zd"}.get(letter, letter))
+
+
 def number_of_format(context, text, size):
     """The number of a buffer's format."""
     letter = text.lstrip("@=<")
@@ -210,8 +219,8 @@ _ALIGNED = {"Zf": 4, "Zd": 8}
 class _Format:
     """Reads "T{f:x:3x(2)d:y:}" (PEP 3118)."""
 
-    def __init__(self, text):
-        self.text, self.at, self.order = text, 0, "@"
+    def __init__(self, text, order):
+        self.text, self.at, self.order = text, 0, order
 
     def fail(self):
         raise _errors.ArgumentError(f"kernels have no elements of the format '{self.text}'")
@@ -269,8 +278,8 @@ class _Format:
                 offset, shape = offset + size, ()
 
 
-def parse_format(text):
-    reader = _Format(text)
+def parse_format(text, order="@"):
+    reader = _Format(text, order)
     if reader.token()[0] != "open":
         reader.fail()
     layout, size, _ = reader.structure()
@@ -331,10 +340,16 @@ def _declare(layout, names, packed):
     return before + ("@packed " if packed else "") + f"record {names[-1]} {{\n" + "\n".join(fields) + "\n}\n"
 
 
-def record_number(context, text, size, wanted=-1, module=None):
+def record_number(context, text, size, wanted=-1, module=None, kind=None):
     """The number of the record that has a buffer's format: that which a kernel's parameter wants, one of the kernel's module
-    or of others, or one that is made for it. Called by the extension, once for each format."""
-    layout, _ = parse_format(text)
+    or of others, or one that is made for it. kind is the class whose elements they are. Called by the extension, once for each."""
+    from . import _layouts  # which is over this
+    if _layouts.is_ctypes(kind) and (text, size) == (memoryview(kind()).format, ctypes.sizeof(kind)):  # else it was cast
+        layout, text = _layouts.of_ctypes(kind)[0], kind.__name__
+    else:
+        layout, end = parse_format(text)
+        if end > size:  # NumPy does not say of one packed element that it is
+            layout, _ = parse_format(text, "=")
     return number_of_layout(context, layout, size, f"'{text}'", wanted, module)
 
 

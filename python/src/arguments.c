@@ -110,7 +110,8 @@ static int convert_buffer(kjp_arguments *a, kjit_arg *arg, slot *s, PyObject *ob
         return -1;
     }
     s->has_view = !owner;
-    int wanted = view->format && strchr(view->format, '{') ? record_wanted(a, at) : -1;
+    int may_be = view->format && (strchr(view->format, '{') || strcmp(view->format, "B") == 0);
+    int wanted = may_be && view->itemsize != 1 ? record_wanted(a, at) : -1;
     int dtype = kjp_dtype_of(context_of(a), view, wanted, a->kernel->module);
     if (dtype < 0)
         return -1;

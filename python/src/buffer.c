@@ -72,9 +72,30 @@ static int letter(const char *format, Py_ssize_t size)
     case 'F': return KJIT_C64; /* as ctypes has them */
     case 'D': return KJIT_C128;
     }
+    if (size != 1 && strchr("bBc?", format[0])) /* as unions of ctypes are, and packed structures */
+        return -1;
     if (strchr("bhilqn", format[0]))
         return integer(1, size);
     return strchr("cBHILQN", format[0]) ? integer(0, size) : -1;
+}
+
+/* The class whose elements a buffer has, ctypes' of its arrays'; else what has the buffer. */
+static PyObject *element_class(const Py_buffer *view)
+{
+    PyObject *object = Py_NewRef(view->obj ? view->obj : Py_None);
+    if (PyMemoryView_Check(object)) {
+        PyObject *of = PyObject_GetAttrString(object, "obj");
+        Py_DECREF(object);
+        object = of;
+    }
+    PyObject *kind = object ? Py_NewRef((PyObject *)Py_TYPE(object)) : NULL;
+    Py_XDECREF(object);
+    while (kind && PyObject_HasAttrString(kind, "_length_")) {
+        PyObject *of = PyObject_GetAttrString(kind, "_type_");
+        Py_DECREF(kind);
+        kind = of;
+    }
+    return kind;
 }
 
 /* A structure: the record that is laid out so, which Python looks for once. */
@@ -82,18 +103,21 @@ static int record_number(kjp_context *context, const Py_buffer *view, int wanted
                          kjp_module *module)
 {
     PyObject *known = module ? module->records : context->records;
-    PyObject *key = Py_BuildValue("(sni)", view->format, view->itemsize, wanted);
+    PyObject *kind = element_class(view);
+    PyObject *key =
+        kind ? Py_BuildValue("(sniO)", view->format, view->itemsize, wanted, kind) : NULL;
     PyObject *number = key ? PyDict_GetItemWithError(known, key) : NULL;
     int dtype = number ? (int)PyLong_AsLong(number) : -1;
     if (key && !number && !PyErr_Occurred()) {
-        number =
-            PyObject_CallFunction(kjp.record, "OsniO", (PyObject *)context, view->format,
-                                  view->itemsize, wanted, module ? (PyObject *)module : Py_None);
+        number = PyObject_CallFunction(kjp.record, "OsniOO", (PyObject *)context, view->format,
+                                       view->itemsize, wanted,
+                                       module ? (PyObject *)module : Py_None, kind);
         if (number && PyDict_SetItem(known, key, number) == 0)
             dtype = (int)PyLong_AsLong(number);
         Py_XDECREF(number);
     }
     Py_XDECREF(key);
+    Py_XDECREF(kind);
     return PyErr_Occurred() ? -1 : dtype;
 }
 
@@ -129,7 +153,8 @@ int kjp_dtype_of(kjp_context *context, const Py_buffer *view, int wanted, kjp_mo
     if (format[0] && format[1] && strchr("@=<", format[0])) /* this machine's order of bytes */
         format++;
     int dtype = letter(format, view->itemsize);
-    if (dtype < 0 && strchr(format, '{'))
+    int packed = strcmp(format, "B") == 0 && view->itemsize != 1; /* or a union, of ctypes */
+    if (dtype < 0 && (packed || strchr(format, '{')))
         return record_number(context, view, wanted, module);
     return dtype < 0 ? no_elements(given, view->itemsize) : dtype;
 }

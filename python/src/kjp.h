@@ -165,7 +165,8 @@ void kjp_owners_release(void);    /* gives back what was dropped */
 
 /* The number of a buffer's element type; -1 with an exception where kjit has none. Several records may be laid out alike:
  * `wanted` (-1: none) is taken if it is, then those of `module` (NULL: none) come before the context's others. What was
- * found is kept in a dict of the module's, or of the context's: (buffer format, bytes, wanted) -> number. */
+ * found is kept in a dict of the module's, or of the context's: (buffer format, bytes, wanted, class of the
+ * elements) -> number. */
 int kjp_dtype_of(kjp_context *context, const Py_buffer *view, int wanted, kjp_module *module);
 /* PyObject_GetBuffer, whose exceptions are kjit's. */
 int kjp_get_buffer(PyObject *object, Py_buffer *view, int flags);

@@ -55,6 +55,21 @@ class Records(unittest.TestCase):
         module(SOURCE).one[1, 1](p[0], out)
         self.assertEqual(out.tolist(), [2.5, 7])
 
+    def test_one_packed_element_as_a_value(self):
+        """Whose format NumPy writes as if it were not packed."""
+        mod = kjit.compile("@packed record Q { a: u8, b: f64 }\n@packed record R { h: u8, q: Q, v: f32[3], l: i64 }\nrecord S { a: u8, b: f64 }\n"
+                           "kernel q(q: Q, o: f64[]) { o[0] = q.b + f64(q.a) }\nkernel r(r: R, o: f64[]) { o[0] = r.q.b + f64(r.v[2]) + f64(r.l) }\n"
+                           "kernel s(q: S, o: f64[]) { o[0] = q.b + f64(q.a) }")
+        q, r, s, o = np.zeros(3, mod.Q.dtype), np.zeros(3, mod.R.dtype), np.zeros(3, mod.S.dtype), np.zeros(1)
+        q["a"], q["b"], s["a"], s["b"] = 1, (1, 2, 3), 1, (5, 6, 7)
+        r["q"]["b"], r["v"][1, 2], r["l"] = 2, 3, 4
+        for kernel, value, wanted in ((mod.q, q[2], 4), (mod.s, s[2], 8), (mod.r, r[1], 9), (mod.q, q[1], 3), (mod.q, np.array(q[2]), 4)):
+            kernel[1, 1](value, o)
+            self.assertEqual(o[0], wanted)
+        for kernel, value in ((mod.s, q[2]), (mod.q, s[2]), (mod.q, r[0])):
+            with self.assertRaises(kjit.ArgumentError):
+                kernel[1, 1](value, o)
+
     def test_on_the_device(self):
         p = np.zeros(4, PARTICLE)
         p["mass"] = np.arange(4)
