@@ -243,7 +243,7 @@ class _Format:
         size = _SIZES.get(code)
         if size is None:
             self.fail()
-        if code in ("l", "L") and self.order != "@":
+        if code in ("l", "L") and self.order not in "@^":
             size = 4
         align = _ALIGNED.get(code, size) if self.order == "@" else 1
         name = {"?": "bool", "e": "f16", "f": "f32", "d": "f64", "Zf": "c64", "Zd": "c128"}.get(code)
@@ -349,7 +349,7 @@ def record_number(context, text, size, wanted=-1, module=None, kind=None):
     else:
         layout, end = parse_format(text)
         if end > size:  # NumPy does not say of one packed element that it is
-            layout, _ = parse_format(text, "=")
+            layout, _ = parse_format(text, "^")
     return number_of_layout(context, layout, size, f"'{text}'", wanted, module)
 
 
