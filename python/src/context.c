@@ -345,7 +345,7 @@ static PyObject *context_compile(PyObject *object, PyObject *args)
     if (status != KJIT_OK && !mod)
         return kjp_fail(self->ctx, status);
     PyObject *error =
-        status == KJIT_OK ? Py_NewRef(Py_None) : PyUnicode_FromString(kjit_last_error(self->ctx));
+        status == KJIT_OK ? Py_NewRef(Py_None) : kjp_text_or_none(kjit_last_error(self->ctx));
     PyObject *module = kjp_module_new(self, mod, args);
     PyObject *result = module && error ? Py_BuildValue("(OO)", module, error) : NULL;
     Py_XDECREF(module);

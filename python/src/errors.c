@@ -11,7 +11,7 @@ static int put(PyObject *dict, const char *name, PyObject *value)
     return failed ? -1 : 0;
 }
 
-static PyObject *text_or_none(const char *text)
+PyObject *kjp_text_or_none(const char *text)
 {
     return text ? PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace")
                 : Py_NewRef(Py_None);
@@ -39,7 +39,7 @@ static PyObject *place_or_none(const int64_t place[3])
 static PyObject *access_name(kjit_access access)
 {
     static const char *const names[] = {NULL, "read", "write", "atomic"};
-    return text_or_none((unsigned)access < 4 ? names[access] : NULL);
+    return kjp_text_or_none((unsigned)access < 4 ? names[access] : NULL);
 }
 
 static PyObject *index_of(const kjit_fault *fault)
@@ -52,7 +52,7 @@ static int put_other_access(PyObject *dict, const kjit_fault *f)
 {
     return put(dict, "access", access_name(f->access)) ||
            put(dict, "other_access", access_name(f->other_access)) ||
-           put(dict, "other_file", text_or_none(f->other_file)) ||
+           put(dict, "other_file", kjp_text_or_none(f->other_file)) ||
            put(dict, "other_line", PyLong_FromLong(f->other_line)) ||
            put(dict, "other_column", PyLong_FromLong(f->other_column)) ||
            put(dict, "other_end_line", PyLong_FromLong(f->other_end_line)) ||
@@ -65,15 +65,18 @@ static PyObject *fault_fields(const kjit_fault *f)
 {
     PyObject *dict = PyDict_New();
     if (dict &&
-        (put(dict, "kind", kind_name(f->kind)) || put(dict, "message", text_or_none(f->message)) ||
-         put(dict, "hint", text_or_none(f->hint)) || put(dict, "kernel", text_or_none(f->kernel)) ||
-         put(dict, "file", text_or_none(f->file)) || put(dict, "line", PyLong_FromLong(f->line)) ||
+        (put(dict, "kind", kind_name(f->kind)) ||
+         put(dict, "message", kjp_text_or_none(f->message)) ||
+         put(dict, "hint", kjp_text_or_none(f->hint)) ||
+         put(dict, "kernel", kjp_text_or_none(f->kernel)) ||
+         put(dict, "file", kjp_text_or_none(f->file)) ||
+         put(dict, "line", PyLong_FromLong(f->line)) ||
          put(dict, "column", PyLong_FromLong(f->column)) ||
          put(dict, "end_line", PyLong_FromLong(f->end_line)) ||
          put(dict, "end_column", PyLong_FromLong(f->end_column)) ||
          put(dict, "block", place_or_none(f->block)) ||
          put(dict, "thread", place_or_none(f->thread)) ||
-         put(dict, "array", text_or_none(f->array)) ||
+         put(dict, "array", kjp_text_or_none(f->array)) ||
          put(dict, "axis", PyLong_FromLong(f->axis)) || put(dict, "index", index_of(f)) ||
          put(dict, "extent", PyLong_FromLongLong(f->extent)) ||
          put(dict, "arrived", PyLong_FromLongLong(f->arrived)) ||
@@ -85,7 +88,7 @@ static PyObject *fault_fields(const kjit_fault *f)
 PyObject *kjp_fail(kjit_context *ctx, kjit_status status)
 {
     kjit_fault fault = {.size = sizeof fault};
-    PyObject *text = text_or_none(kjit_last_error(ctx));
+    PyObject *text = kjp_text_or_none(kjit_last_error(ctx));
     int is_fault = (status == KJIT_FAULT || status == KJIT_CANCELLED || status == KJIT_TIMEOUT) &&
                    kjit_last_fault(ctx, &fault);
     PyObject *fields = is_fault ? fault_fields(&fault) : Py_NewRef(Py_None);

@@ -89,6 +89,8 @@ int kjp_parse(PyObject *args, const char *format, ...);
 int kjp_parse_named(PyObject *args, PyObject *kwargs, const char *format, char **names, ...);
 /* A float; -1 with an exception. */
 double kjp_float(PyObject *object);
+/* A str of the library's text, whose bytes need not be UTF-8 where a source's are not; None of NULL. */
+PyObject *kjp_text_or_none(const char *text);
 /* A str's; NULL with an exception, which says what is meant. */
 const char *kjp_text(PyObject *object, const char *what);
 

@@ -116,8 +116,9 @@ static PyObject *module_diagnostics(PyObject *object, PyObject *unused)
         kjit_module_diagnostics(mod, all, n);
     for (int i = 0; list && i < n; i++) {
         const kjit_diagnostic *d = &all[i];
-        PyObject *row = Py_BuildValue("(isiiiisss)", d->severity, d->file, d->line, d->column,
-                                      d->end_line, d->end_column, d->code, d->message, d->hint);
+        PyObject *row = Py_BuildValue("(iNiiiisNN)", d->severity, kjp_text_or_none(d->file),
+                                      d->line, d->column, d->end_line, d->end_column, d->code,
+                                      kjp_text_or_none(d->message), kjp_text_or_none(d->hint));
         if (!row || PyList_Append(list, row) < 0)
             Py_CLEAR(list);
         Py_XDECREF(row);
@@ -129,7 +130,7 @@ static PyObject *module_diagnostics(PyObject *object, PyObject *unused)
 static PyObject *module_log(PyObject *object, void *unused)
 {
     (void)unused;
-    return PyUnicode_FromString(kjit_module_log(((kjp_module *)object)->mod));
+    return kjp_text_or_none(kjit_module_log(((kjp_module *)object)->mod));
 }
 
 /* (what, kernel or None, block or None): an intermediate form as text or bytes */

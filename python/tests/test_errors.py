@@ -278,5 +278,17 @@ class Contexts(unittest.TestCase):
             kjit.default_context()._defer_end()
 
 
+class OtherEncodings(unittest.TestCase):
+    def test_name_of_a_file(self):
+        import pathlib
+        import tempfile
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "a.knl")
+            file.write_bytes(b'use "caf\xe9.knl"\nkernel k(x: f32[]) { x[0] = 1.0 }\n')
+            with self.assertRaisesRegex(kjit.CompileError, "caf\ufffd.knl") as caught:
+                kjit.compile(file)
+            self.assertIn("caf\ufffd", caught.exception.diagnostics[0].message)
+
+
 if __name__ == "__main__":
     main()
