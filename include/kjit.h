@@ -517,7 +517,8 @@ KJIT_API void kjit_module_free(kjit_module *mod);
 
 /* All diagnostics as the text a terminal shows, or one JSON object a line; owned by the module. An object
  * has file, line, column, endLine, endColumn, severity ("error", "warning"), code and message; where there
- * is one, hint, fix (a range and its text) and note (a file, a range and its message); of an index, an
+ * is one, hint, fix (a range and its text), note (a file, a range and its message) and, of a name that is none behind
+ * its dot, members: the names that may stand there, as far as what stands before the dot is known; of an index, an
  * assert or a race that failed in a function, calls (files and ranges, the innermost first; a note may have its own). */
 KJIT_API const char *kjit_module_log(kjit_module *mod);
 KJIT_API const char *kjit_module_log_json(kjit_module *mod);

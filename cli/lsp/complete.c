@@ -1,4 +1,5 @@
 /* textDocument/completion: names that are known where the cursor is, and the language's; behind a dot the members. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,7 +71,7 @@ static void add_children(json_t *out, const target t)
         add_decl(out, t.doc, &n->decls[i]);
 }
 
-/* "atomic" has add of "atomic.add"; "" and a leading dot: members of arrays. */
+/* "atomic" has add of "atomic.add". */
 static void add_language_members(json_t *out, const char *name)
 {
     kjit_builtin_info b;
@@ -82,7 +83,7 @@ static void add_language_members(json_t *out, const char *name)
             call_text(&b, call, sizeof call);
             add(out, b.name + n + 1, AS_FUNCTION, call);
         }
-    for (int i = 0; *name && kjit_word(i, &w); i++)
+    for (int i = 0; kjit_word(i, &w); i++)
         if (strncmp(w.name, name, n) == 0 && w.name[n] == '.')
             add(out, w.name + n + 1, AS_FUNCTION, NULL);
 }
@@ -101,6 +102,62 @@ static void add_file_members(server *s, json_t *out, const target use)
     free(library);
 }
 
+/* ---- Members of values ---- */
+
+/* What is before a dot: in which kind of item, and its name where the language has names behind that. */
+typedef struct before_dot {
+    const document *d;
+    bool in_run;
+    const char *name; /* "atomic", or NULL */
+} before_dot;
+
+/* The row of a member: atomic.add, .sum, and in kernels prod, which is one of views. */
+static bool row_of(const before_dot *b, const char *label, kjit_builtin_info *row)
+{
+    char whole[128];
+    for (int form = b->name ? 0 : 1; form < (b->in_run ? 2 : 3); form++) {
+        snprintf(whole, sizeof whole, "%s%s%s", form == 0 ? b->name : "", form < 2 ? "." : "",
+                 label);
+        for (int i = 0; kjit_builtin(i, row); i++)
+            if (strcmp(row->name, whole) == 0)
+                return true;
+    }
+    return false;
+}
+
+static void add_member(json_t *out, const before_dot *b, const char *label)
+{
+    const names *n = b->d->names;
+    uint32_t name = find_spelling(n, b->d->text, label, strlen(label));
+    kjit_builtin_info row;
+    if (name != NO_TOKEN && n->field[name] >= 0) {
+        add_decl(out, b->d, &n->decls[n->field[name]]);
+    } else if (row_of(b, label, &row)) {
+        char call[256];
+        call_text(&row, call, sizeof call);
+        add(out, label, *row.signature ? AS_FUNCTION : AS_FIELD, call);
+    } else {
+        add(out, label, AS_FIELD, NULL);
+    }
+}
+
+static void add_all(json_t *out, const before_dot *b, json_t *labels)
+{
+    json_t *one;
+    size_t i;
+    json_array_foreach(labels, i, one) add_member(out, b, json_string_value(one));
+    json_decref(labels);
+}
+
+/* Of a value that nothing is known of. */
+static void add_any_member(server *s, document *d, json_t *out, const before_dot *b)
+{
+    for (int32_t i = 0; i < d->names->ndecls; i++)
+        if (d->names->decls[i].kind == D_FIELD)
+            add_decl(out, d, &d->names->decls[i]);
+    add_all(out, b, all_members(s, d, b->in_run));
+}
+
 /* The dot is token `dot`. */
 static void add_members(server *s, document *d, json_t *out, uint32_t dot)
 {
@@ -108,20 +165,25 @@ static void add_members(server *s, document *d, json_t *out, uint32_t dot)
     bool named = dot > 0 && n->tokens.at[dot - 1].kind == T_NAME;
     target base = named ? resolve(s, d, dot - 1) : (target){NULL, -1};
     decl_kind kind = base.doc ? base.doc->names->decls[base.decl].kind : D_LET;
-    char *name = named ? dotted_name(d, dot - 1) : NULL;
-    if (kind == D_USE)
+    if (kind == D_USE) {
         add_file_members(s, out, base);
-    else if (kind == D_ENUM)
-        add_children(out, base);
-    else if (!base.doc && name)
-        add_language_members(out, name); /* atomic, std */
-    free(name);
-    if (json_object_size(out) > 0)
         return;
-    for (int32_t i = 0; i < n->ndecls; i++)
-        if (n->decls[i].kind == D_FIELD)
-            add_decl(out, d, &n->decls[i]);
-    add_language_members(out, "");
+    }
+    if (kind == D_ENUM) {
+        add_children(out, base);
+        return;
+    }
+    int32_t item = item_before(n, n->tokens.at[dot].begin);
+    decl_kind around = item < 0 ? D_CONST : n->decls[item].kind;
+    char *name = named && !base.doc ? dotted_name(d, dot - 1) : NULL;
+    before_dot b = {d, around == D_RUN || around == D_RUN_FN || around == D_TEST, name};
+    json_t *known = known_members(s, d, dot);
+    add_all(out, &b, known);
+    if (!known && name)
+        add_language_members(out, name); /* atomic, std */
+    if (!known && json_object_size(out) == 0)
+        add_any_member(s, d, out, &b);
+    free(name);
 }
 
 static void add_language(json_t *out)
@@ -159,6 +221,23 @@ static void add_known(json_t *out, const document *d, size_t offset)
     }
 }
 
+/* Is the byte in a text, a comment or a number, where no name is written? */
+static bool is_in_no_code(const document *d, uint32_t at, size_t offset)
+{
+    const token *t = at == NO_TOKEN ? NULL : &d->names->tokens.at[at];
+    char last = t ? d->text[t->end - 1] : 0;
+    if (t && t->kind == T_NUMBER && offset <= t->end)
+        return true;
+    bool open = t && t->kind == T_STRING && last != '{' &&
+                (t->end - t->begin < 2 || (last != '"' && last != '\''));
+    if (t && t->kind == T_STRING && (offset < t->end || (open && offset == t->end)))
+        return true;
+    for (size_t i = offset; i > (t ? t->end : 0) && d->text[i - 1] != '\n'; i--)
+        if (d->text[i - 1] == '#')
+            return true;
+    return false;
+}
+
 json_t *on_completion(server *s, const json_t *params, failure *f)
 {
     size_t offset;
@@ -167,13 +246,12 @@ json_t *on_completion(server *s, const json_t *params, failure *f)
     json_t *found = json_object(), *out = json_array(), *item;
     const char *label;
     uint32_t at = n ? token_before(n, offset) : NO_TOKEN;
-    bool in_string =
-        at != NO_TOKEN && n->tokens.at[at].kind == T_STRING && offset < n->tokens.at[at].end;
+    bool code = n && !is_in_no_code(d, at, offset);
     if (at != NO_TOKEN && n->tokens.at[at].kind == T_NAME && offset <= n->tokens.at[at].end)
         at = at > 0 ? at - 1 : NO_TOKEN; /* the word that is being written */
-    if (n && !in_string && at != NO_TOKEN && is_sign(n, at, '.')) {
+    if (code && at != NO_TOKEN && is_sign(n, at, '.')) {
         add_members(s, d, found, at);
-    } else if (n && !in_string) {
+    } else if (code) {
         add_known(found, d, offset);
         add_language(found);
     }

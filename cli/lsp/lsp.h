@@ -2,7 +2,7 @@
  * transport.c bytes <-> messages; server.c messages -> handlers, and when what is analysed; documents.c the open texts,
  * changes.c what a client changes in them, paths.c URIs and files, position.c lines and characters <-> bytes; diagnose.c
  * the compiler's messages, quick.c those of an item, action.c their fixes; tokens.c words of a text and names.c what they name, for files with
- * errors too, resolve.c the same over files and members; the rest a file a feature. It stands on kjit.h and jansson.
+ * errors too, resolve.c the same over files and members, members.c what stands behind dots; the rest a file a feature. It stands on kjit.h and jansson.
  *
  * Who returns a json_t gives it away; NULL is null, after `fail` was filled an error. Where memory runs out, jansson
  * and what is here give NULL or leave out, and the server goes on. */
@@ -54,7 +54,7 @@ typedef enum decl_kind {
     D_TYPE,
     D_ENUM,
     D_TEST, /* by its title, which is no name */
-    D_RUN, /* the run block, which has no name: the word run stands for it */
+    D_RUN,  /* the run block, which has no name: the word run stands for it */
     D_PARAM,
     D_GENERIC,
     D_LET,
@@ -261,6 +261,18 @@ document *used_by(server *s, document *d, const decl *use, char **library);
 /* The name in front of the dot before a token, with what is in front of that: "sort.keys"; for free(), or NULL. */
 char *dotted_name(document *d, uint32_t at);
 char *token_text(const document *d, const token *t); /* for free() */
+
+/* The bracket that token i closes, or what stands too far in front of it. */
+uint32_t opening_of(const names *n, uint32_t i, char sign);
+
+/* ---- members.c ---- */
+
+/* The names that may stand behind the dot at that token, an array of strings; NULL: what is before it is not known. */
+json_t *known_members(server *s, document *d, uint32_t dot);
+/* Those of all values that a run block, or a kernel, may have there, but for fields of the file; may have one twice. */
+json_t *all_members(server *s, document *d, bool in_run);
+/* The last item that begins there or before, or -1. */
+int32_t item_before(const names *n, size_t offset);
 
 /* ---- types.c ---- */
 

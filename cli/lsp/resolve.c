@@ -14,8 +14,7 @@ char *token_text(const document *d, const token *t)
     return strndup(d->text + t->begin, t->end - t->begin);
 }
 
-/* The bracket that token i closes, or what stands too far in front of it. */
-static uint32_t opening_of(const names *n, uint32_t i, char sign)
+uint32_t opening_of(const names *n, uint32_t i, char sign)
 {
     uint32_t around = n->tokens.at[i].open;
     for (int back = 0; i > 0 && back < MOST_BACK; back++, i--)

@@ -83,6 +83,8 @@ typedef struct kj_message {
         *note_calls;  /* of what failed when it ran, and of the note: the innermost; or NULL */
     kj_span fix_span; /* with fix: what it takes the place of; empty: it is put there */
     const char *fix;  /* NULL, or text with which the mistake is gone */
+    /* NULL, or of an unknown member all that may stand behind the dot: "shape, reshape(...), sum()" */
+    const char *members;
 } kj_message;
 
 typedef struct kj_diag {

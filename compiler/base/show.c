@@ -301,6 +301,17 @@ void kj_json_begin(kj_text *t, const kj_source *s, const kj_span *at, const char
         put_field(t, "hint", hint);
 }
 
+/* The names of a list, "shape, reshape(...)", without what they are called with. */
+static void put_members(kj_text *t, const char *list)
+{
+    kj_text_printf(t, ",\"members\":[");
+    for (const char *begin = list; *list; list += strspn(list, ", ")) {
+        kj_text_printf(t, "%s\"%.*s\"", list == begin ? "" : ",", (int)strcspn(list, "(,"), list);
+        list += strcspn(list, ",");
+    }
+    kj_text_printf(t, "]");
+}
+
 static void put_calls(kj_text *t, const kj_source *s, const kj_called *calls)
 {
     int n = 0;
@@ -324,6 +335,8 @@ const char *kj_diag_json(const kj_diag *d)
         const kj_message *m = s.messages[i];
         kj_json_begin(&t, d->source, &m->span, severity_name(m->severity), m->rule, m->text,
                       m->hint);
+        if (m->members)
+            put_members(&t, m->members);
         if (m->fix) {
             kj_text_printf(&t, ",\"fix\":{");
             put_range(&t, d->source, m->fix_span);

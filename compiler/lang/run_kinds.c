@@ -29,6 +29,31 @@ const char *kj_rkind_name(kj_rkind kind)
     return names[kind];
 }
 
+bool kj_rkind_has(kj_rkind kind, kj_run_id row)
+{
+    if (kj_run_builtins[row].name[0] != '.')
+        return false;
+    switch (row) {
+    case KJ_RUN_M_APPEND: return kind == KJ_R_LIST;
+    case KJ_RUN_M_FORALL:
+    case KJ_RUN_M_MAX_COOPERATIVE_BLOCKS: return kind == KJ_R_KERNEL;
+    case KJ_RUN_M_AUTO_SYNCHRONIZE: return kind == KJ_R_STREAM;
+    case KJ_RUN_M_RECORD: return kind == KJ_R_EVENT;
+    case KJ_RUN_M_SYNCHRONIZE:
+    case KJ_RUN_M_QUERY:
+    case KJ_RUN_M_WAIT: return kind == KJ_R_STREAM || kind == KJ_R_EVENT;
+    case KJ_RUN_M_HOST:
+    case KJ_RUN_M_GPU:
+    case KJ_RUN_M_HOST_CHANGED:
+    case KJ_RUN_M_GPU_CHANGED: return kind == KJ_R_SMART;
+    case KJ_RUN_M_SHAPE:
+    case KJ_RUN_M_SIZE:
+    case KJ_RUN_M_NDIM:
+    case KJ_RUN_M_DTYPE: return kind == KJ_R_SMART || kind == KJ_R_ARRAY || kind == KJ_R_LAZY;
+    default: return kind == KJ_R_ARRAY || kind == KJ_R_LAZY;
+    }
+}
+
 #define SAY(out, ...) kj_snprintf(out, sizeof(out), __VA_ARGS__)
 
 /* The source there, if it is short and of one line; else what stands for it. */

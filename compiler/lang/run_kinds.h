@@ -26,6 +26,8 @@ typedef enum kj_rkind {
 } kj_rkind;
 
 const char *kj_rkind_name(kj_rkind kind); /* "an int", "a string": for messages */
+/* Do values of the kind have the member, a row of run_builtins.def? tests/runblock/members.py compares with runs. */
+bool kj_rkind_has(kj_rkind kind, kj_run_id row);
 
 /* The source there, for a sentence: if it is short and of one line, else `otherwise`. `operand`: in brackets where more
  * than one stands there. */

@@ -7,6 +7,7 @@ static kj_operand unknown_member(kj_sema *s, const kj_expr *e, const char *of, c
 {
     kj_message *m = kj_sema_error(s, e->u.member.name_span, KJ_RULE_UNKNOWN_MEMBER,
                                   "%s has no member '%s'", of, e->u.member.name);
+    m->members = list;
     bool array = strcmp(of, "an array") == 0;
     const char *method = strstr(list, kj_arena_printf(s->diag->arena, " %s()", e->u.member.name));
     if (array && method) {
@@ -53,6 +54,7 @@ static kj_operand symbol_member(kj_sema *s, const kj_expr *e, const kj_symbol *s
     }
     kj_message *m =
         kj_sema_error(s, e->span, KJ_RULE_UNKNOWN_MEMBER, "'%s' has no members", sym->name);
+    m->members = "";
     if (sym->kind == KJ_SYM_KERNEL)
         kj_hint(
             s->diag, m,
@@ -100,14 +102,28 @@ static kj_operand steps(kj_sema *s, const kj_tarray *a, kj_span span)
     return extents(s, e, a->ndim, span);
 }
 
+/* What all arrays have, and what views of numbers have: of several at once only sums. */
+static const char *array_members(kj_sema *s, const kj_tarray *a)
+{
+    const char *list = "shape, size, ndim, strides, steps, T, reshape(...), ravel()";
+    for (int id = 0; id < KJ_NBUILTINS && kj_diag_has_room(s->diag); id++)
+        if (!a->of && kj_builtin_reduces((kj_builtin)id, 1))
+            list = kj_arena_printf(s->diag->arena, "%s, %s()", list, kj_builtins[id].name);
+    return a->of ? list : kj_arena_printf(s->diag->arena, "%s, view(...)", list);
+}
+
 /* A field of the elements of an array: a view; of one of them: its place. */
 static kj_operand element_field(kj_sema *s, const kj_expr *e, kj_operand v)
 {
     bool one = v.kind == KJ_V_PLACE;
     kj_tarray *a = one ? v.u.place.array : v.u.array;
     const kj_field *part = kj_part_named(s, a->of, e, !one);
-    if (!part)
+    if (!part) {
+        kj_message *m = s->diag->last;
+        if (!one && m && m->members && m->span.begin == e->u.member.name_span.begin)
+            m->members = kj_arena_printf(s->diag->arena, "%s, %s", m->members, array_members(s, a));
         return kj_no_value(e->span);
+    }
     kj_tarray *view = kj_part_view(s, a, part);
     if (!one && kj_is_fixed(view->of))
         return kj_array_field_view(s, view, e->span);
@@ -135,11 +151,7 @@ static kj_operand array_member(kj_sema *s, const kj_expr *e, kj_tarray *a)
         return kj_transposed(s, a, e->span);
     if (a->of)
         return element_field(s, e, (kj_operand){.kind = KJ_V_ARRAY, .span = e->span, .u.array = a});
-    const char *list = "shape, size, ndim, strides, steps, T, reshape(...), ravel()";
-    for (int id = 0; id < KJ_NBUILTINS && kj_diag_has_room(s->diag); id++)
-        if (kj_builtin_reduces((kj_builtin)id, 1))
-            list = kj_arena_printf(s->diag->arena, "%s, %s()", list, kj_builtins[id].name);
-    return unknown_member(s, e, "an array", list);
+    return unknown_member(s, e, "an array", array_members(s, a));
 }
 
 /* ---- np.float32, math.sqrt, cuda.grid ---- */
@@ -269,6 +281,7 @@ static kj_operand no_members(kj_sema *s, const kj_expr *e, const kj_operand *v)
 {
     kj_message *m = kj_sema_error(s, e->u.member.name_span, KJ_RULE_UNKNOWN_MEMBER,
                                   "%s has no members", kj_describe(s, v));
+    m->members = v->kind == KJ_V_SCALAR && v->u.scalar.e->type != KJ_BOOL ? "view(...)" : "";
     if (kj_take_as_array(s, m, e))
         return kj_no_value(e->span);
     if (!kj_hint_method(s, m, e) && v->kind == KJ_V_TUPLE)

@@ -30,6 +30,7 @@ void kj_sema_run_value(kj_sema *s, const kj_symbol *sym, const kj_expr *e); /* s
 
 kj_known kj_run_known(kj_sema *s, const kj_expr *e);
 kj_known kj_known_of_type(const kj_type *t);
+kj_known kj_known_record(const kj_sema *s, kj_dtype type); /* one of that type; of others nothing */
 bool kj_is_of_numbers(kj_known k); /* its type is a number's: no vector, no record */
 /* Has some record a field of that name, be it one of a type that is none? Others are offered to `near`, or NULL. */
 bool kj_run_is_field(const kj_sema *s, const char *name, kj_near *near);
@@ -37,6 +38,12 @@ bool kj_run_is_field(const kj_sema *s, const char *name, kj_near *near);
 void kj_run_set_known(kj_sema *s, const kj_name *name, kj_known known);
 /* A body is looked through before it is checked: what is assigned in it stays unknown. */
 void kj_run_find_changes(kj_sema *s, const kj_stmt *body);
+
+/* ---- run_member.c ---- */
+
+/* All that may stand behind the dot of such a value, as kj_message.members has it: of one that is not known all that any
+ * has. */
+const char *kj_run_members(const kj_sema *s, kj_known of);
 
 /* ---- run_launch.c ---- */
 

@@ -305,7 +305,10 @@ static void check_for(kj_sema *s, const kj_stmt *st, int loops)
     kj_scope_push(s);
     declare_run_names(s, st->u.for_.names, KJ_ROLE_LOOP);
     if (over.kind == KJ_R_RANGE && !st->u.for_.names->next)
-        kj_run_set_known(s, st->u.for_.names, (kj_known){KJ_R_INT, KJ_VOID, -1, false, 0});
+        kj_run_set_known(s, st->u.for_.names,
+                         (kj_known){.kind = KJ_R_INT, .type = KJ_VOID, .ndim = -1});
+    else if (over.kind == KJ_R_ARRAY && over.ndim == 1 && !st->u.for_.names->next)
+        kj_run_set_known(s, st->u.for_.names, kj_known_record(s, over.type));
     check_run_block(s, st->u.for_.body, loops + 1);
     kj_scope_pop(s);
 }
@@ -321,17 +324,18 @@ static const kj_known *known_names(kj_sema *s, const kj_stmt *st, const kj_type 
         n++;
     kj_known *each = KJ_NEW_ARRAY(s->arena, kj_known, (size_t)n + 1);
     if (n == 1) {
-        each[0] = type->kind != KJ_T_NONE  ? kj_known_of_type(type)
-                  : st->kind == KJ_S_PARAM ? (kj_known){is.kind, KJ_VOID, -1, false, 0}
-                                           : is;
+        each[0] = type->kind != KJ_T_NONE ? kj_known_of_type(type)
+                  : st->kind == KJ_S_PARAM
+                      ? (kj_known){.kind = is.kind, .type = KJ_VOID, .ndim = -1}
+                      : is;
         return each;
     }
     if (is.kind != KJ_R_TUPLE || is.ndim != n || type->kind != KJ_T_NONE)
         return each;
     for (; i < n; i++, item = item ? item->next : NULL) /* else it is a shape */
         each[i] = item                 ? kj_run_known(s, item)
-                  : is.type != KJ_VOID ? (kj_known){KJ_R_INT, KJ_VOID, -1, false, 0}
-                                       : (kj_known){KJ_R_NONE, KJ_VOID, -1, false, 0};
+                  : is.type != KJ_VOID ? (kj_known){.kind = KJ_R_INT, .type = KJ_VOID, .ndim = -1}
+                                       : (kj_known){.kind = KJ_R_NONE, .type = KJ_VOID, .ndim = -1};
     return each;
 }
 
@@ -385,8 +389,11 @@ static void check_let(kj_sema *s, const kj_stmt *st)
 static void check_with(kj_sema *s, const kj_stmt *st, int loops)
 {
     kj_sema_run_expr(s, st->u.with.value);
+    const kj_known opened = kj_run_known(s, st->u.with.value);
     kj_scope_push(s);
     declare_run_names(s, st->u.with.name, KJ_ROLE_LET);
+    if (st->u.with.name && opened.kind == KJ_R_STREAM)
+        kj_run_set_known(s, st->u.with.name, opened);
     check_run_block(s, st->u.with.body, loops);
     kj_scope_pop(s);
 }
@@ -487,7 +494,7 @@ static void keep_kinds(kj_sema *s, kj_program *program)
             continue;
         for (const kj_name *name = st->u.let.names; name; name = name->next) {
             const kj_symbol *sym = kj_scope_find(s->scope, name->name);
-            if (!sym || !sym->known)
+            if (!sym || !sym->known || sym->known->kind == KJ_R_NONE)
                 continue;
             kj_run_name *kept = KJ_NEW(program->arena, kj_run_name);
             *kept = (kj_run_name){program->run_names, name->name, sym->known->kind};

@@ -306,6 +306,8 @@ static void unknown_member(kj_sema *s, const kj_expr *e)
                                       : kj_arena_printf(s->diag->arena, "an array of %s",
                                                         kj_type_name(base.type)),
                       others ? " no" : " a", name);
+    if (kj_is_shown(s->diag, m))
+        m->members = kj_run_members(s, base);
     if (kj_hint_dotted(s->diag, m, e->u.member.name_span.begin - 1))
         return;
     const char *text = s->diag->source->text;

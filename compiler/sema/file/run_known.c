@@ -20,6 +20,14 @@ static kj_known array_of(kj_dtype type, int ndim)
     return (kj_known){.kind = KJ_R_ARRAY, .type = type, .ndim = ndim};
 }
 
+kj_known kj_known_record(const kj_sema *s, kj_dtype type)
+{
+    kj_known k = nothing;
+    const kj_aggregate *of = kj_sema_aggregate(s, type);
+    k.of = kj_is_record(of) ? of : NULL;
+    return k;
+}
+
 /* One of that type. Those of several scalars are not of one kind. */
 static kj_known element(kj_dtype type)
 {
@@ -95,7 +103,7 @@ static kj_known known_symbol(kj_sema *s, const kj_symbol *sym)
 void kj_run_set_known(kj_sema *s, const kj_name *name, kj_known known)
 {
     kj_symbol *sym = kj_scope_find(s->scope, name->name);
-    if (known.kind == KJ_R_NONE || !sym)
+    if ((known.kind == KJ_R_NONE && !known.of) || !sym)
         return;
     kj_known *kept = KJ_NEW(s->arena, kj_known);
     *kept = known;
@@ -217,11 +225,13 @@ static kj_known known_index(kj_sema *s, const kj_expr *e)
     if (base.kind == KJ_R_TUPLE && base.type != KJ_VOID && first && !first->next &&
         first->kind != KJ_E_SLICE)
         return of_kind(KJ_R_INT); /* of a shape */
-    if (base.kind != KJ_R_ARRAY || base.ndim < 0 || !kj_is_of_numbers(base))
-        return nothing;
     for (const kj_expr *arg = e->u.index.args; arg; arg = arg->next)
         left -= arg->kind != KJ_E_SLICE;
-    return left == 0 ? element(base.type) : left > 0 ? array_of(base.type, left) : nothing;
+    if (base.kind == KJ_R_ARRAY && base.ndim > 0 && left == 0)
+        return kj_is_of_numbers(base) ? element(base.type) : kj_known_record(s, base.type);
+    if (base.kind != KJ_R_ARRAY || base.ndim < 0 || !kj_is_of_numbers(base))
+        return nothing;
+    return left > 0 ? array_of(base.type, left) : nothing;
 }
 
 /* ---- Calls ---- */
@@ -444,7 +454,7 @@ static kj_known known_conversion(kj_sema *s, kj_dtype type, const kj_expr *args)
 {
     kj_known k = args && !args->next && !args->keyword ? kj_run_known(s, args) : nothing;
     if (type >= KJ_NTYPES)
-        return nothing;
+        return kj_known_record(s, type);
     return k.kind == KJ_R_ARRAY ? array_of(type, k.ndim) : is_real(k) ? element(type) : nothing;
 }
 
@@ -482,7 +492,8 @@ kj_known kj_run_known(kj_sema *s, const kj_expr *e)
     kj_known k = nothing;
     switch (e->kind) {
     case KJ_E_INT:
-        k = (kj_known){KJ_R_INT, KJ_VOID, -1, e->u.integer <= INT64_MAX, (int64_t)e->u.integer};
+        k = (kj_known){KJ_R_INT, KJ_VOID, -1, e->u.integer <= INT64_MAX, (int64_t)e->u.integer,
+                       NULL};
         return k;
     case KJ_E_FLOAT: return of_kind(KJ_R_FLOAT);
     case KJ_E_IMAG: return of_kind(KJ_R_COMPLEX);

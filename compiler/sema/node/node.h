@@ -102,6 +102,8 @@ typedef struct kj_known {
     int ndim;     /* axes; items of a tuple; -1: not known */
     bool literal; /* an int that is `value` */
     int64_t value;
+    /* with KJ_R_NONE: the record that it is one of, where that is certain; else NULL */
+    const kj_aggregate *of;
 } kj_known;
 
 struct kj_symbol {

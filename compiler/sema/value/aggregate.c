@@ -49,19 +49,27 @@ kj_operand kj_hold_value(kj_sema *s, kj_operand v, const char *name)
 
 /* ---- Parts ---- */
 
-const char *kj_fields_text(kj_sema *s, const kj_aggregate *of)
+static const char *fields_text(kj_sema *s, const kj_aggregate *of, int most)
 {
     const char *text = "";
-    for (int i = 0; i < of->n && i <= KJ_MOST_LISTED; i++)
+    for (int i = 0; i < of->n && i <= most; i++)
         text = kj_arena_printf(s->diag->arena, "%s%s%s", text, i ? ", " : "",
-                               i < KJ_MOST_LISTED ? of->fields[i].name : "...");
+                               i < most ? of->fields[i].name : "...");
     return text;
+}
+
+const char *kj_fields_text(kj_sema *s, const kj_aggregate *of)
+{
+    return fields_text(s, of, KJ_MOST_LISTED);
 }
 
 static void no_field(kj_sema *s, const kj_aggregate *of, const char *name, kj_span at, kj_rule rule,
                      const kj_expr *member, bool array)
 {
     kj_message *m = kj_sema_error(s, at, rule, "%s has no field '%s'", of->name, name);
+    if (member && kj_is_shown(s->diag, m))
+        m->members = kj_arena_printf(s->diag->arena, "%s%s", fields_text(s, of, of->n),
+                                     kj_is_vector(of) && !array ? ", view(...)" : "");
     if (!kj_is_shown(s->diag, m) || (member && kj_hint_part(s, m, of, member)) ||
         (array && kj_hint_method(s, m, member)))
         return;
