@@ -44,9 +44,9 @@ static bool refuse(const char *argument)
     return false;
 }
 
-/* 64..1024:x2: begin, end, and what each is made of the one before by. */
+/* 64..1024:x2: begin, end, and what each is made of the one before by. A long double holds all integers of 64 bits. */
 typedef struct range {
-    double begin, end, step;
+    long double begin, end, step;
     bool times;
 } range;
 
@@ -54,19 +54,19 @@ static bool read_range(const char *text, range *out)
 {
     char *rest;
     *out = (range){.step = 1};
-    out->begin = strtod(text, &rest);
+    out->begin = strtold(text, &rest);
     if (rest > text && rest[-1] == '.') /* strtod takes the first dot of 1..9 for its own */
         rest--;
     if (rest == text || strncmp(rest, "..", 2) != 0)
         return false;
     text = rest + 2;
-    out->end = strtod(text, &rest);
+    out->end = strtold(text, &rest);
     if (rest == text)
         return false;
     if (*rest == ':') {
         out->times = rest[1] == 'x';
         text = rest + 2;
-        out->step = rest[1] == 'x' || rest[1] == '+' ? strtod(text, &rest) : NAN;
+        out->step = rest[1] == 'x' || rest[1] == '+' ? strtold(text, &rest) : NAN;
         if (rest == text)
             return false;
     }
@@ -75,23 +75,39 @@ static bool read_range(const char *text, range *out)
 }
 
 /* How many steps lead to its end, or as near as there are. */
-static double steps_of(const range *r)
+static long double steps_of(const range *r)
 {
     const double slack = 1e-9; /* 0..1:+0.1 ends with 1 */
-    return floor(
-        (r->times ? log(r->end / r->begin) / log(r->step) : (r->end - r->begin) / r->step) + slack);
+    return floorl(
+        (r->times ? logl(r->end / r->begin) / logl(r->step) : (r->end - r->begin) / r->step) +
+        slack);
+}
+
+/* In as many digits as it has: "65536", "0.1". */
+static void write_number(long double v, char text[64])
+{
+    const long double most = 18446744073709551615.0L;
+    int digits = 15;
+    if (v == floorl(v) && fabsl(v) <= most) {
+        snprintf(text, 64, "%.0Lf", v);
+        return;
+    }
+    do
+        snprintf(text, 64, "%.*g", digits, (double)v);
+    while (strtod(text, NULL) != (double)v && ++digits <= 17);
 }
 
 static bool add_range(const char *argument, int name, const range *r, choices *out)
 {
-    double last = steps_of(r), v = r->begin;
+    long double last = steps_of(r), v = r->begin;
     if (last >= MOST_CHOICES) {
         complain("'%s' has more than %d values", argument, MOST_CHOICES);
         return false;
     }
     for (int i = 0; i <= (int)last; i++) {
-        char *param;
-        if (asprintf(&param, "%.*s%.15g", name, argument, v) < 0)
+        char *param, value[64];
+        write_number(v, value);
+        if (asprintf(&param, "%.*s%s", name, argument, value) < 0)
             param = NULL;
         if (!add(out, param))
             return false;

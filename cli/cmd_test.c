@@ -90,6 +90,8 @@ static void run_test(kjit_context *ctx, const options *o, kjit_module *mod, cons
     if (status != KJIT_OK && !o->output->failed) {
         if (p.size > 0)
             write_output(o->output, p.text, p.size);
+        if (p.size > 0 && p.text[p.size - 1] != '\n') /* the next verdict begins a line */
+            write_output(o->output, "\n", 1);
         show_run_failure(o, kjit_last_error(ctx));
     }
     free(p.text);
