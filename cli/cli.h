@@ -123,9 +123,9 @@ const char *form_named(const char *name);
 /* ---- say.c: what is told to people ---- */
 
 /* "kjit: sentence" on standard error. */
-/* A character of a JSON string, as it is written there. */
+/* A character of a text as JSON strings have it: bytes that are no UTF-8 are U+FFFD. Returns how many bytes of the text it is. */
 enum { JSON_CHAR = 8 /* bytes: \u001f and the zero */ };
-void json_char(char out[JSON_CHAR], char c);
+size_t json_char(char out[JSON_CHAR], const char *text);
 typedef enum colour_choice { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER } colour_choice;
 /* --color: by itself on terminals, where NO_COLOR does not say otherwise. */
 void choose_colour(colour_choice choice);

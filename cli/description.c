@@ -21,9 +21,9 @@ static void put(json *j, const char *text)
 static void put_string(json *j, const char *text)
 {
     put(j, "\"");
-    for (; *text; text++) {
+    while (*text) {
         char c[JSON_CHAR];
-        json_char(c, *text);
+        text += json_char(c, text);
         put(j, c);
     }
     put(j, "\"");

@@ -46,18 +46,15 @@ void complain_as_json(bool json)
     as_json = json;
 }
 
-void json_char(char out[JSON_CHAR], char c)
+size_t json_char(char out[JSON_CHAR], const char *text)
 {
-    if ((unsigned char)c < ' ')
-        snprintf(out, JSON_CHAR, "\\u%04x", (unsigned)c);
+    uint32_t code;
+    size_t n = kj_utf8(text, text + strnlen(text, 4), &code);
+    if (code < ' ' || (code == 0xfffd && n == 1))
+        snprintf(out, JSON_CHAR, "\\u%04x", (unsigned)code);
     else
-        snprintf(out, JSON_CHAR, strchr("\"\\", c) ? "\\%c" : "%c", c);
-}
-
-/* Of UTF-8: a byte that another one began. */
-static bool is_within_char(char c)
-{
-    return ((unsigned char)c & 0xc0) == 0x80;
+        snprintf(out, JSON_CHAR, code == '"' || code == '\\' ? "\\%.*s" : "%.*s", (int)n, text);
+    return n;
 }
 
 bool complaint_line(char *out, size_t size, const char *text)
@@ -67,13 +64,9 @@ bool complaint_line(char *out, size_t size, const char *text)
     if (!as_json)
         return false;
     size_t n = (size_t)snprintf(out, size, "%s", begin);
-    for (; *text && n + JSON_CHAR + END < size; text++) {
-        json_char(out + n, *text);
+    while (*text && n + JSON_CHAR + END < size) {
+        text += json_char(out + n, text);
         n += strlen(out + n);
-    }
-    while (*text && is_within_char(*text)) { /* no part of a character is left */
-        text--;
-        n--;
     }
     snprintf(out + n, size - n, "\"}\n");
     return true;

@@ -23,9 +23,9 @@ static const char *const kinds[] = {
 static void put_string(FILE *file, const char *text)
 {
     fputc('"', file);
-    for (; *text; text++) {
+    while (*text) {
         char c[JSON_CHAR];
-        json_char(c, *text);
+        text += json_char(c, text);
         fputs(c, file);
     }
     fputc('"', file);

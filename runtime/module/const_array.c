@@ -1,6 +1,7 @@
 /* Const arrays that the host fills. In: arrays by the name of a `const lut: f32[256]`; out: their
  * elements where kernels read them: on a device with host_memory the module's copy, else a variable
  * of each loaded kernel, brought up to date by the first launch after a change. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "module/module.h"
@@ -121,6 +122,61 @@ size_t kj_const_array_slots(kjit_module *mod, const kj_kernel_info *kernel, uint
     for (int i = 0; i < kernel->nfilled; i++)
         slots[i] = (uintptr_t)mod->filled[kernel->filled[i]->index].array->data;
     return (size_t)kernel->nfilled;
+}
+
+/* ---- Tests ---- */
+
+static kjit_status copy_of(kjit_context *ctx, kjit_array *a, kjit_array **out)
+{
+    kjit_status status = kj_array_create(ctx, a->dtype, a->ndim, a->shape, 'C', KJIT_HOST, out);
+    return status == KJIT_OK ? kjit_copy(*out, a, NULL) : status;
+}
+
+static void drop_kept(kjit_module *mod, kj_const_array_copy *kept)
+{
+    for (int i = 0; i < mod->program->nfilled; i++)
+        kj_array_drop(kept[i].array);
+    free(kept);
+}
+
+kj_const_array_copy *kj_const_arrays_keep(kjit_module *mod)
+{
+    int n = mod->program->nfilled;
+    kj_const_array_copy *kept = calloc((size_t)n + 1, sizeof *kept);
+    bool ok = kept != NULL;
+    pthread_mutex_lock(&mod->fill_lock);
+    for (int i = 0; i < n && ok; i++) {
+        kept[i].version = mod->filled[i].version;
+        ok = !mod->filled[i].array ||
+             copy_of(mod->ctx, mod->filled[i].array, &kept[i].array) == KJIT_OK;
+    }
+    pthread_mutex_unlock(&mod->fill_lock);
+    if (ok || !kept)
+        return kept;
+    drop_kept(mod, kept);
+    return NULL;
+}
+
+kjit_status kj_const_arrays_reset(kjit_module *mod, kj_const_array_copy *kept)
+{
+    kjit_status status = KJIT_OK;
+    pthread_mutex_lock(&mod->fill_lock);
+    for (int i = 0; i < mod->program->nfilled && status == KJIT_OK; i++) {
+        kj_const_array_copy *f = &mod->filled[i];
+        if (f->version == kept[i].version)
+            continue;
+        mod->ctx->ops->wait(mod->ctx->dev, NULL); /* what reads the old elements */
+        if (kept[i].array) {
+            status = kjit_copy(f->array, kept[i].array, NULL);
+        } else {
+            kj_array_drop(f->array);
+            f->array = NULL;
+        }
+        f->version++;
+    }
+    pthread_mutex_unlock(&mod->fill_lock);
+    drop_kept(mod, kept);
+    return status;
 }
 
 void kj_const_arrays_free(kjit_module *mod)

@@ -209,6 +209,7 @@ static void analyse(void *data)
         list_kernels(mod);
         kj_list_params(mod);
         kj_list_consts(mod);
+        kj_list_tests(mod);
         kj_describe_kernels(mod);
     }
 }

@@ -81,6 +81,9 @@ struct kjit_module {
     int nparams;
     kjit_const_info *consts; /* of its file */
     int nconsts;
+    kjit_test_info *tests;  /* of its file, in their order */
+    const kj_item **titled; /* and by their titles */
+    int ntests;
     pthread_mutex_t fill_lock;
     kj_const_array_copy *filled;
     const char *log, *log_json;
@@ -125,8 +128,11 @@ static inline kjit_status kj_enter_module(const kjit_module *mod)
     return kj_lives(mod, KJ_MODULE) ? kj_enter(mod->ctx) : kj_no_handle(mod, KJ_MODULE);
 }
 void kj_module_hold(kjit_module *mod);
-void kj_list_params(kjit_module *mod);                      /* params.c: while it is made */
-void kj_list_consts(kjit_module *mod);                      /* consts.c: likewise */
+void kj_list_params(kjit_module *mod); /* params.c: while it is made */
+void kj_list_consts(kjit_module *mod); /* consts.c: likewise */
+void kj_list_tests(kjit_module *mod);  /* tests.c: likewise */
+/* The test of its file with that title, or NULL (tests.c). */
+const kj_item *kj_test_named(const kjit_module *mod, const char *title);
 const char *kj_on_one_line(kjit_module *mod, kj_span span); /* the text there */
 void kj_describe_kernels(kjit_module *mod);                 /* described.c: likewise */
 /* The comment behind `at` on its line, without the #, or NULL (params.c). */
@@ -167,6 +173,9 @@ kjit_status kj_const_arrays_ready(kjit_module *mod, kj_variant *variant);
 /* For a CPU's slots: the addresses of those the kernel uses; returns how many. */
 size_t kj_const_array_slots(kjit_module *mod, const kj_kernel_info *kernel, uint64_t *slots);
 void kj_const_arrays_free(kjit_module *mod);
+/* What they hold, by index, for kj_const_arrays_reset, which takes it; NULL: out of memory. A test's changes end with it. */
+kj_const_array_copy *kj_const_arrays_keep(kjit_module *mod);
+kjit_status kj_const_arrays_reset(kjit_module *mod, kj_const_array_copy *kept);
 
 /* ---- Failures of what runs (fault.c) ---- */
 

@@ -109,7 +109,7 @@ static kjit_status check_options(kjit_context *ctx, const kjit_run_options *o)
 /* What the options ask for. */
 static kjit_status find_block(kjit_module *mod, const kjit_run_options *o, const kj_item **out)
 {
-    *out = o->test ? kj_test_named(mod->program, o->test) : mod->program->run;
+    *out = o->test ? kj_test_named(mod, o->test) : mod->program->run;
     if (!*out && o->test)
         return kj_fail(mod->ctx, KJIT_NOT_FOUND, "%s has no test '%s'", mod->source.name, o->test);
     if (!*out)
@@ -143,7 +143,10 @@ kjit_status kjit_run(kjit_module *mod, const kjit_run_options *options)
     if (status != KJIT_OK)
         return status;
     kj_run *r = calloc(1, sizeof *r);
-    if (!r || !begin(r, mod, block, options)) {
+    kj_const_array_copy *kept = options->test ? kj_const_arrays_keep(mod) : NULL;
+    if (!r || (options->test && !kept) || !begin(r, mod, block, options)) {
+        if (kept)
+            kj_const_arrays_reset(mod, kept);
         free(r);
         return kj_no_memory(mod->ctx);
     }
@@ -172,6 +175,9 @@ kjit_status kjit_run(kjit_module *mod, const kjit_run_options *options)
     if (r->status != KJIT_OK)
         status = kj_run_give_failure(r);
     end(r);
+    kjit_status reset = kept ? kj_const_arrays_reset(mod, kept) : KJIT_OK;
+    if (status == KJIT_OK)
+        status = reset;
     kj_recycler_end(mod->ctx);
     kj_print_flush(mod->ctx); /* what others printed meanwhile */
     return status;

@@ -160,8 +160,6 @@ const char *kj_run_suggest(const kj_program *program, kj_text *hint);
 
 /* ---- test.c: tests ---- */
 
-/* NULL: the file has none with that title. */
-const kj_item *kj_test_named(const kj_program *program, const char *title);
 /* At the end of one that is to fail: a failure that says what it must is none. */
 void kj_run_judge(kj_run *r);
 

@@ -1,37 +1,8 @@
-/* Tests of a file: which there are, and whether one that is to fail did so. */
+/* Whether a test that is to fail did so. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "run/run.h"
-
-static const kj_item *next_test(const kj_item *item)
-{
-    while (item && item->kind != KJ_I_TEST)
-        item = item->next;
-    return item;
-}
-
-int kjit_module_test(kjit_module *mod, int i, kjit_test_info *out)
-{
-    if (!kj_can_ask(mod, KJ_MODULE) || !mod->program || !out || i < 0)
-        return 0;
-    const kj_item *test = next_test(mod->program->file->items);
-    for (; test && i > 0; i--)
-        test = next_test(test->next);
-    if (!test)
-        return 0;
-    kj_position at = kj_where(&mod->source, test->span.begin);
-    *out = (kjit_test_info){test->title, test->fails, (int)at.line};
-    return 1;
-}
-
-const kj_item *kj_test_named(const kj_program *program, const char *title)
-{
-    const kj_item *test = next_test(program->file->items);
-    while (test && strcmp(test->title, title) != 0)
-        test = next_test(test->next);
-    return test;
-}
 
 /* The sentence alone: of a diagnostic not its place, nor the line that it shows. */
 static kj_span sentence_of(const char *message)

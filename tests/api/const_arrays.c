@@ -96,12 +96,53 @@ static void test_mistakes(void **state)
     kjit_array_free(six);
 }
 
+/* What a test of the file fills is as it was before, once the test has ended, however it ends. */
+static void test_tests(void **state)
+{
+    (void)state;
+    static const char text[] = "const lut: i32[4]\n"
+                               "const own: i32[2]\n"
+                               "kernel look(x: i32[]) { x[grid(1)] = lut[grid(1) % 4] }\n"
+                               "kernel owns(x: i32[]) { x[grid(1)] = own[grid(1) % 2] }\n"
+                               "test \"fills\" {\n"
+                               "    lut = array([1, 2, 3, 4], i32)\n"
+                               "    own = array([8, 9], i32)\n"
+                               "    let x = zeros(4, i32)\n"
+                               "    look[1, 4](x)\n"
+                               "    assert(x[3] == 4)\n"
+                               "    owns[1, 4](x)\n"
+                               "    assert(x[3] == 9)\n"
+                               "}\n"
+                               "test \"fails\" { lut = array([1, 2, 3, 5], i32); assert(false) }\n";
+    int32_t x[4] = {0}, elements[4] = {4, 5, 6, 7};
+    kjit_module *tests = module(text), *first = mod;
+    kjit_array *a = wrap(x, KJIT_I32, 1, SHAPE(4)), *from = wrap(elements, KJIT_I32, 1, SHAPE(4));
+    OK(kjit_module_set_const(tests, "lut", from));
+    mod = tests;
+    for (int turn = 0; turn < 2; turn++) {
+        OK(launch("look", a, NULL));
+        assert_int_equal(x[3], 7);
+        OK(kjit_run(tests, &(kjit_run_options){.test = "fills"}));
+        OK(launch("look", a, NULL));
+        assert_int_equal(x[3], 7);
+        FAILS(kjit_run(tests, &(kjit_run_options){.test = "fails"}), KJIT_ASSERT, "assertion");
+        OK(launch("look", a, NULL));
+        assert_int_equal(x[3], 7);
+        FAILS(launch("owns", a, NULL), KJIT_LAUNCH, "no elements yet");
+    }
+    mod = first;
+    kjit_array_free(a);
+    kjit_array_free(from);
+    kjit_module_free(tests);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_filling),
         cmocka_unit_test(test_device_array),
         cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(test_tests),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
