@@ -298,6 +298,16 @@ static bool show_text(kj_run *r, const kj_rcall *c, const kj_save_request *q)
     return kj_run_write(r, c->span, &t);
 }
 
+bool kj_run_check_shades(kj_run *r, kj_span at, const kjit_array *picture)
+{
+    if (!kj_is_int((kj_dtype)picture->dtype))
+        return true;
+    kj_run_fail(r, KJIT_TYPE, at,
+                "low and high are black and white of floats: an array of %s has shades of its own",
+                kj_type_name((kj_dtype)picture->dtype));
+    return kj_run_hint(r, "f32(a) has them between low and high");
+}
+
 bool kj_run_show(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     kj_save_request q = {.ctx = r->ctx, .path = "", .n = 1, .low = 0, .high = 1};
@@ -311,6 +321,9 @@ bool kj_run_show(kj_run *r, kj_rcall *c, kj_rvalue *out)
         (c->given[IMAGE_FILE] &&
          (!kj_run_may_use_files(r, c->span) || !kj_run_arg_text(r, c, IMAGE_FILE, &path))))
         return false;
+    for (int i = LOW; i <= HIGH; i++)
+        if (c->given[i] && !kj_run_check_shades(r, c->spans[i], named.array))
+            return false;
     if (path) {
         kjit_save_options how = {.low = q.low, .high = q.high};
         return kj_run_check(r, kjit_arrays_save(r->ctx, path, &named, 1, &how), c->span);

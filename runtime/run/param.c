@@ -477,7 +477,8 @@ static bool save_one(kj_run *r, const char *option)
         if (!take_target(r, path, &t))
             return false;
         const kjit_named_array a = {.name = r->names[i].name, .array = v.u.object->u.array};
-        bool ok = kj_run_check(r, kjit_arrays_save(r->ctx, t.path, &a, 1, &t.how), kj_run_nowhere);
+        bool ok = (!t.shades || kj_run_check_shades(r, kj_run_nowhere, a.array)) &&
+                  kj_run_check(r, kjit_arrays_save(r->ctx, t.path, &a, 1, &t.how), kj_run_nowhere);
         free(t.path);
         return ok;
     }

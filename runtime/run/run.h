@@ -216,6 +216,8 @@ kj_run_builtin kj_run_print, kj_run_make_range, kj_run_len, kj_run_enumerate, kj
     kj_run_make_str, kj_run_make_format, kj_run_m_append;
 /* draw.c */
 kj_run_builtin kj_run_plot, kj_run_show;
+/* Where low= or high= is given: has the picture shades between them? */
+bool kj_run_check_shades(kj_run *r, kj_span at, const kjit_array *picture);
 /* convert.c */
 kj_run_builtin kj_run_make_int, kj_run_make_float;
 

@@ -141,6 +141,22 @@ static bool take_fps(kj_run *r, const kj_rcall *c, double *out)
                                     "there are more than 0 pictures a second, not %g", *out));
 }
 
+static bool check_shades(kj_run *r, const kj_rcall *c, const char *path,
+                         const kjit_named_array *arrays)
+{
+    for (int i = SAVE_LOW; i <= SAVE_HIGH; i++) {
+        if (!c->given[i])
+            continue;
+        if (kj_file_kind(r->ctx, path) == KJIT_OK && !kj_file_is_shaded(path))
+            return kj_run_fail(r, KJIT_INVALID, c->spans[i],
+                               "low and high are of pictures of shades, and '%s' is none", path);
+        for (int k = 0; k < c->nrest; k++)
+            if (!kj_run_check_shades(r, c->spans[i], arrays[k].array))
+                return false;
+    }
+    return true;
+}
+
 bool kj_run_save_file(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     const char *path;
@@ -154,7 +170,7 @@ bool kj_run_save_file(kj_run *r, kj_rcall *c, kj_rvalue *out)
     kjit_named_array *arrays = calloc((size_t)c->nrest + 1, sizeof *arrays);
     if (!arrays)
         return kj_run_no_memory(r, c->span);
-    bool ok = arrays_to_save(r, c, arrays) &&
+    bool ok = arrays_to_save(r, c, arrays) && check_shades(r, c, path, arrays) &&
               kj_run_check(r, kjit_arrays_save(r->ctx, path, arrays, c->nrest, &how), c->span);
     free(arrays);
     return ok;
