@@ -52,7 +52,7 @@ typedef struct kjp_state {
     /* What python/kjit gives, by _kjit._set_hooks */
     PyObject *
         error; /* (kind, text, fault or None) -> exception; a kind is a status' name or of kjp_refuse */
-    PyObject *base;  /* the class of all of them */
+    PyObject *base; /* the class of all of them */
     PyObject *
         adopt; /* (context, object, number that is wanted or -1, module or None) -> Array over it */
     PyObject *
@@ -68,7 +68,10 @@ extern kjp_state kjp;
 void kjp_free(PyObject *object);
 /* The method __reduce__ of all types: copy.copy and pickle would make an object without what is behind it. */
 PyObject *kjp_not_reduced(PyObject *self, PyObject *unused);
-#define KJP_NOT_REDUCED {"__reduce__", kjp_not_reduced, METH_NOARGS, NULL}
+#define KJP_NOT_REDUCED \
+    { \
+        "__reduce__", kjp_not_reduced, METH_NOARGS, NULL \
+    }
 
 /* ---- errors.c ---- */
 

@@ -250,13 +250,13 @@ struct kj_lower {
     kj_kept *kept;           /* and what it finds again there */
     LLVMValueRef own;        /* of a CPU: kj_host_launch.own_tallies, an i1; NULL: there are none */
     LLVMValueRef halt;       /* where code that polls looks; NULL: it does not */
-    struct kj_look_plan *planned; /* gang/looks.c; NULL: nowhere else than in long loops */
+    struct kj_look_plan *planned;   /* gang/looks.c; NULL: nowhere else than in long loops */
     const struct kj_within *bounds; /* of the gangs that are gone through; or NULL */
-    const kj_tstmt *before_gang;  /* the statement in front of which each gang looks; or NULL */
-    LLVMValueRef near_halt;       /* of one that is far away: a copy; or NULL */
-    LLVMValueRef turns;           /* of loops so far, where a look costs more than counting */
-    LLVMValueRef looked;          /* when it last did, likewise */
-    LLVMValueRef looks;           /* how often it did, likewise */
+    const kj_tstmt *before_gang;    /* the statement in front of which each gang looks; or NULL */
+    LLVMValueRef near_halt;         /* of one that is far away: a copy; or NULL */
+    LLVMValueRef turns;             /* of loops so far, where a look costs more than counting */
+    LLVMValueRef looked;            /* when it last did, likewise */
+    LLVMValueRef looks;             /* how often it did, likewise */
     int64_t kept_end;
     int nwaits;
     LLVMValueRef (*scopes)[2]; /* memory/alias.c */
