@@ -345,26 +345,32 @@ static void test_archive(void **state)
 static void test_limit(void **state)
 {
     (void)state;
-    enum { LONG = 1 << 20, WIDE = 100000 };
+    enum { LONG = 1 << 20, WIDE = 100000, BOTH = 250000 };
     kjit_limits limits = {.version = KJIT_LIMITS_VERSION, .array_bytes = 1500000};
     kjit_context *all = ctx;
     char error[256];
     kjit_array *a = create(KJIT_U8, 1, SHAPE(LONG), 'C'),
                *wide = create(KJIT_U8, 2, SHAPE(1, WIDE), 'C'),
-               *few = create(KJIT_F32, 2, SHAPE(10, 5), 'C');
+               *few = create(KJIT_F32, 2, SHAPE(10, 5), 'C'),
+               *both = create(KJIT_U8, 1, SHAPE(BOTH), 'C');
     OK(kjit_array_save(a, path_of("long.csv.gz")));
     OK(kjit_array_save(wide, path_of("wide.csv")));
     OK(kjit_array_save(few, path_of("few.csv.gz")));
+    OK(kjit_array_save(both, path_of("both.csv.gz")));
     kjit_array_free(a);
     kjit_array_free(wide);
     kjit_array_free(few);
+    kjit_array_free(both);
     OK(kjit_context_create(&(kjit_context_options){.limits = &limits}, &ctx, error, sizeof error));
-    kjit_load_options bytes = {.as_dtype = 1, .dtype = KJIT_U8};
+    kjit_load_options bytes = {.as_dtype = 1, .dtype = KJIT_U8},
+                      floats = {.as_dtype = 1, .dtype = KJIT_F32};
     for (int turn = 0; turn < 20; turn++) { /* and nothing of it stays counted */
         FAILS(kjit_array_load_with(ctx, path_of("long.csv.gz"), &bytes, &a), KJIT_LIMIT,
               "array_bytes, 1500000, is exceeded");
         FAILS(kjit_array_load_with(ctx, path_of("wide.csv"), &bytes, &a), KJIT_LIMIT,
               "array_bytes, 1500000, is exceeded");
+        FAILS(kjit_array_load_with(ctx, path_of("both.csv.gz"), &floats, &a), KJIT_LIMIT,
+              "array_bytes, 1500000, is exceeded"); /* the text and the array together */
         OK(kjit_array_load(ctx, path_of("few.csv.gz"), &a));
         assert_int_equal(kjit_array_size(a), 50);
         kjit_array_free(a);
