@@ -45,8 +45,8 @@ static slope slope_of_var(finder *f, const kj_var *v)
     const kj_place *p = &f->regions->places[v->id];
     if (v->param >= 0)
         return LEVEL;
-    if (p->home == KJ_HOME_BLOCK)
-        return kj_region_writes(f->regions, f->region, v->id) ? UNKNOWN : LEVEL;
+    if (p->home == KJ_HOME_BLOCK) /* no region that writes one is bounded */
+        return LEVEL;
     const kj_texpr *init = meaning(f, v);
     return init ? slope_of(f, init) : UNKNOWN;
 }
