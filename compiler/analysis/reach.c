@@ -115,17 +115,6 @@ static slope slope_of(finder *f, const kj_texpr *e)
 
 /* ---- Tests ---- */
 
-static kj_op mirrored(kj_op op)
-{
-    switch (op) {
-    case KJ_OP_LT: return KJ_OP_GT;
-    case KJ_OP_LE: return KJ_OP_GE;
-    case KJ_OP_GT: return KJ_OP_LT;
-    case KJ_OP_GE: return KJ_OP_LE;
-    default: return op;
-    }
-}
-
 /* t % n == 0 */
 static bool is_multiple(finder *f, const kj_texpr *e, kj_reach *out)
 {
@@ -149,7 +138,7 @@ static bool is_bound(finder *f, const kj_texpr *e, kj_reach *out)
         return false;
     slope a = slope_of(f, e->u.binary.lhs), b = slope_of(f, e->u.binary.rhs);
     if (a == LEVEL && b == EVEN)
-        *out = (kj_reach){mirrored(op), e->u.binary.rhs, e->u.binary.lhs};
+        *out = (kj_reach){kj_mirrored(op), e->u.binary.rhs, e->u.binary.lhs};
     else if (a == EVEN && b == LEVEL)
         *out = (kj_reach){op, e->u.binary.lhs, e->u.binary.rhs};
     else

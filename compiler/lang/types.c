@@ -20,6 +20,17 @@ const kj_op_info kj_ops[KJ_NOPS] = {
 #include "lang/ops.def"
 };
 
+kj_op kj_mirrored(kj_op op)
+{
+    switch (op) {
+    case KJ_OP_LT: return KJ_OP_GT;
+    case KJ_OP_LE: return KJ_OP_GE;
+    case KJ_OP_GT: return KJ_OP_LT;
+    case KJ_OP_GE: return KJ_OP_LE;
+    default: return op;
+    }
+}
+
 const kj_builtin_info kj_builtins[KJ_NBUILTINS] = {
 #define BUILTIN(id, text, family, shape, means, code, ulps32, ulps64, about) \
     [KJ_BI_##id] = {.name = text, \

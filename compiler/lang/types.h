@@ -186,6 +186,8 @@ typedef struct kj_op_info {
 } kj_op_info;
 
 extern const kj_op_info kj_ops[KJ_NOPS];
+/* `a < b` is `b > a`: the comparison of the operands in the other order; any other operator as it is. */
+kj_op kj_mirrored(kj_op op);
 
 typedef enum kj_builtin {
 #define BUILTIN(id, ...) KJ_BI_##id,

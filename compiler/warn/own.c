@@ -319,16 +319,6 @@ static void bound(own_walk *w, int axis, kj_op op, const kj_expr *e)
     reach->bounds[reach->n++] = e;
 }
 
-static kj_op turned(kj_op op)
-{
-    switch (op) {
-    case KJ_OP_LT: return KJ_OP_GT;
-    case KJ_OP_LE: return KJ_OP_GE;
-    case KJ_OP_GT: return KJ_OP_LT;
-    default: return KJ_OP_LE;
-    }
-}
-
 static void compare(own_walk *w, kj_op op, const kj_expr *lhs, const kj_expr *rhs)
 {
     if (!mentions(w, lhs) && !mentions(w, rhs))
@@ -340,7 +330,7 @@ static void compare(own_walk *w, kj_op op, const kj_expr *lhs, const kj_expr *rh
     else if (left >= 0)
         bound(w, left, op, rhs);
     else
-        bound(w, right, turned(op), lhs);
+        bound(w, right, kj_mirrored(op), lhs);
 }
 
 /* A condition that asks for the place otherwise than by comparing it. */

@@ -105,17 +105,6 @@ static bool is_plain(const kj_texpr *e, const kj_tstmt *loop)
     }
 }
 
-static kj_op mirrored(kj_op op)
-{
-    switch (op) {
-    case KJ_OP_LT: return KJ_OP_GT;
-    case KJ_OP_LE: return KJ_OP_GE;
-    case KJ_OP_GT: return KJ_OP_LT;
-    case KJ_OP_GE: return KJ_OP_LE;
-    default: return op;
-    }
-}
-
 /* The conjunct of a test that ends the counting, as v < bound or v > bound. */
 static const kj_texpr *find_test(const kj_texpr *e, const kj_counter *c, kj_op *op,
                                  const kj_texpr **bound)
@@ -127,7 +116,7 @@ static const kj_texpr *find_test(const kj_texpr *e, const kj_counter *c, kj_op *
     if (e->kind != KJ_TE_BINARY)
         return NULL;
     bool first = is_var(e->u.binary.lhs, c->var);
-    *op = first ? e->u.binary.op : mirrored(e->u.binary.op);
+    *op = first ? e->u.binary.op : kj_mirrored(e->u.binary.op);
     *bound = first ? e->u.binary.rhs : e->u.binary.lhs;
     bool ends = c->op == KJ_OP_ADD ? *op == KJ_OP_LT || *op == KJ_OP_LE
                                    : *op == KJ_OP_GT || *op == KJ_OP_GE;

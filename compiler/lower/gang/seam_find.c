@@ -120,19 +120,14 @@ static bool holds_inside(kj_op op, const kj_texpr *b)
     }
 }
 
-static const kj_op mirrored[KJ_NOPS] = {
-    [KJ_OP_LT] = KJ_OP_GT, [KJ_OP_GT] = KJ_OP_LT, [KJ_OP_LE] = KJ_OP_GE,
-    [KJ_OP_GE] = KJ_OP_LE, [KJ_OP_EQ] = KJ_OP_EQ, [KJ_OP_NE] = KJ_OP_NE,
-};
-
 /* `a op b`, where a differs between lanes and b does not. */
 static bool is_test(const kj_lower *lo, const kj_texpr *test, kj_border *out)
 {
-    if (test->kind != KJ_TE_BINARY || !mirrored[test->u.binary.op])
+    if (test->kind != KJ_TE_BINARY || kj_ops[test->u.binary.op].class != KJ_OPS_COMPARE)
         return false;
     *out = (kj_border){test->u.binary.op, test->u.binary.lhs, test->u.binary.rhs, false};
     if (!in_lanes(lo, out->a))
-        *out = (kj_border){mirrored[out->op], out->b, out->a, false};
+        *out = (kj_border){kj_mirrored(out->op), out->b, out->a, false};
     out->inside = holds_inside(out->op, meant(lo, out->b));
     return in_lanes(lo, out->a) && has_words(out->a) && !differs(lo, out->b);
 }

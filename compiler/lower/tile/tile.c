@@ -333,14 +333,12 @@ static LLVMValueRef compare_guarded(kj_lower *lo, LLVMValueRef base, LLVMValueRe
 /* linear < uniform and the like, as a count of lanes. */
 static bool linear_compare(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, kj_tile *out)
 {
-    static const kj_op mirrored[KJ_NOPS] = {
-        [KJ_OP_LT] = KJ_OP_GT, [KJ_OP_GT] = KJ_OP_LT, [KJ_OP_LE] = KJ_OP_GE, [KJ_OP_GE] = KJ_OP_LE};
-    if (!mirrored[op])
+    if (kj_mirrored(op) == op) /* it orders nothing */
         return false;
     if (b.form == KJ_LINEAR && a.lanes == 1) {
         kj_tile swap = a;
         a = b, b = swap;
-        op = mirrored[op];
+        op = kj_mirrored(op);
     }
     if (a.form != KJ_LINEAR || a.stride != 1 || b.lanes != 1 || !kj_is_signed(a.type) ||
         kj_types[a.type].bits < 32)
