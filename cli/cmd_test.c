@@ -1,5 +1,5 @@
-/* kjit test: the tests of files, each run by itself. A line a test on standard output, and how many passed; what one
- * that fails printed, and why it failed, on standard error. */
+/* kjit test: the tests of files, each run by itself. A line a test on standard output, what one that fails
+ * printed, and how many passed; why one failed is on standard error. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

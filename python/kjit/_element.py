@@ -8,7 +8,7 @@ from . import _errors, _kjit, _types
 
 def value_of(context, number, data):
     """What Python shows of an element."""
-    dtype, letter = _types.numpy_dtype(context, number), _types.format_of(number)
+    dtype = _types.numpy_dtype(context, number)
     if dtype is not None and not dtype.subdtype:
         return _types.numpy().frombuffer(data, dtype)[0]
     scalar, lanes = _types.scalar_of(number)

@@ -1,6 +1,5 @@
 /* The types Kernel, module.saxpy, and Launcher, module.saxpy[blocks, threads]: a call of that is
  * a launch, with Python's objects as arguments. */
-#include <string.h>
 
 #include "kjp.h"
 
@@ -247,13 +246,6 @@ static PyObject *kernel_doc(PyObject *object, void *unused)
                                 decl.head);
 }
 
-/* Comments may be in any encoding. */
-static PyObject *comment(const char *text)
-{
-    return text ? PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace")
-                : Py_NewRef(Py_None);
-}
-
 static PyObject *parameter(const kjp_kernel *self, PyObject *python, const char *kernel, int i)
 {
     const kjp_context *context = self->module->context;
@@ -263,7 +255,7 @@ static PyObject *parameter(const kjp_kernel *self, PyObject *python, const char 
         return kjp_fail(context->ctx, status);
     return PyObject_CallMethod(python, "parameter", "OisszNiNNzz", (PyObject *)context,
                                p.has_dtype ? (int)p.dtype : -1, p.name, p.type, p.value,
-                               comment(p.doc), p.ndim, PyBool_FromLong(p.is_const),
+                               kjp_text_or_none(p.doc), p.ndim, PyBool_FromLong(p.is_const),
                                PyBool_FromLong(p.may_be_written), p.generic, p.bound);
 }
 
