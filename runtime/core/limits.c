@@ -69,6 +69,18 @@ kjit_status kj_check_run(kjit_context *ctx)
     return kj_fail_why(ctx, status, &why);
 }
 
+static kjit_status beyond_arrays(const kjit_context *ctx, uint64_t before, size_t size,
+                                 kj_failure *why)
+{
+    char what[100];
+    if (size == SIZE_MAX)
+        kj_snprintf(what, sizeof what, "an array takes more than an address space");
+    else
+        kj_snprintf(what, sizeof what, "%" PRIu64 " are in use, and an array takes %zu", before,
+                    size);
+    return kj_beyond(why, "array_bytes", ctx->limits.most.array_bytes, what);
+}
+
 kjit_status kj_limit_arrays(kjit_context *ctx, size_t size, kj_failure *why)
 {
     uint64_t most = ctx->limits.most.array_bytes;
@@ -78,21 +90,16 @@ kjit_status kj_limit_arrays(kjit_context *ctx, size_t size, kj_failure *why)
     while (size <= most && before <= most - size)
         if (atomic_compare_exchange_weak(&ctx->limits.array_bytes, &before, before + size))
             return KJIT_OK;
-    char what[100];
-    if (size == SIZE_MAX)
-        kj_snprintf(what, sizeof what, "an array takes more than an address space");
-    else
-        kj_snprintf(what, sizeof what, "%" PRIu64 " are in use, and an array takes %zu", before,
-                    size);
-    return kj_beyond(why, "array_bytes", most, what);
+    return beyond_arrays(ctx, before, size, why);
 }
 
 kjit_status kj_limit_allows(kjit_context *ctx, size_t size, kj_failure *why)
 {
-    kjit_status status = kj_limit_arrays(ctx, size, why);
-    if (status == KJIT_OK)
-        kj_unlimit_arrays(ctx, size);
-    return status;
+    uint64_t most = ctx->limits.most.array_bytes;
+    uint64_t before = atomic_load(&ctx->limits.array_bytes);
+    if (most == KJ_NO_LIMIT || (size <= most && before <= most - size))
+        return KJIT_OK;
+    return beyond_arrays(ctx, before, size, why);
 }
 
 void kj_unlimit_arrays(kjit_context *ctx, size_t size)

@@ -126,48 +126,41 @@ size_t kj_const_array_slots(kjit_module *mod, const kj_kernel_info *kernel, uint
 
 /* ---- Tests ---- */
 
-static kjit_status copy_of(kjit_context *ctx, kjit_array *a, kjit_array **out)
+static size_t bytes_of(const kjit_module *mod, int i)
 {
-    kjit_status status = kj_array_create(ctx, a->dtype, a->ndim, a->shape, 'C', KJIT_HOST, out);
-    return status == KJIT_OK ? kjit_copy(*out, a, NULL) : status;
+    const kjit_array *a = mod->filled[i].array;
+    return a ? (size_t)(a->size * mod->program->filled[i].elem_size) : 0;
 }
 
-static void drop_kept(kjit_module *mod, kj_const_array_copy *kept)
-{
-    for (int i = 0; i < mod->program->nfilled; i++)
-        kj_array_drop(kept[i].array);
-    free(kept);
-}
-
-kj_const_array_copy *kj_const_arrays_keep(kjit_module *mod)
+kj_const_array_kept *kj_const_arrays_keep(kjit_module *mod)
 {
     int n = mod->program->nfilled;
-    kj_const_array_copy *kept = calloc((size_t)n + 1, sizeof *kept);
-    bool ok = kept != NULL;
+    size_t size = 0;
     pthread_mutex_lock(&mod->fill_lock);
-    for (int i = 0; i < n && ok; i++) {
-        kept[i].version = mod->filled[i].version;
-        ok = !mod->filled[i].array ||
-             copy_of(mod->ctx, mod->filled[i].array, &kept[i].array) == KJIT_OK;
+    for (int i = 0; i < n; i++)
+        size += bytes_of(mod, i);
+    kj_const_array_kept *kept = malloc((size_t)n * sizeof *kept + size + 1);
+    char *data = (char *)(kept + n);
+    for (int i = 0; i < n && kept; i++) {
+        kept[i] = (kj_const_array_kept){mod->filled[i].version, mod->filled[i].array ? data : NULL};
+        if (kept[i].data)
+            memcpy(data, mod->filled[i].array->data, bytes_of(mod, i));
+        data += bytes_of(mod, i);
     }
     pthread_mutex_unlock(&mod->fill_lock);
-    if (ok || !kept)
-        return kept;
-    drop_kept(mod, kept);
-    return NULL;
+    return kept;
 }
 
-kjit_status kj_const_arrays_reset(kjit_module *mod, kj_const_array_copy *kept)
+void kj_const_arrays_reset(kjit_module *mod, kj_const_array_kept *kept)
 {
-    kjit_status status = KJIT_OK;
     pthread_mutex_lock(&mod->fill_lock);
-    for (int i = 0; i < mod->program->nfilled && status == KJIT_OK; i++) {
+    for (int i = 0; i < mod->program->nfilled; i++) {
         kj_const_array_copy *f = &mod->filled[i];
         if (f->version == kept[i].version)
             continue;
-        mod->ctx->ops->wait(mod->ctx->dev, NULL); /* what reads the old elements */
-        if (kept[i].array) {
-            status = kjit_copy(f->array, kept[i].array, NULL);
+        mod->ctx->ops->wait(mod->ctx->dev, NULL); /* what reads the elements */
+        if (kept[i].data) {
+            memcpy(f->array->data, kept[i].data, bytes_of(mod, i));
         } else {
             kj_array_drop(f->array);
             f->array = NULL;
@@ -175,8 +168,7 @@ kjit_status kj_const_arrays_reset(kjit_module *mod, kj_const_array_copy *kept)
         f->version++;
     }
     pthread_mutex_unlock(&mod->fill_lock);
-    drop_kept(mod, kept);
-    return status;
+    free(kept);
 }
 
 void kj_const_arrays_free(kjit_module *mod)

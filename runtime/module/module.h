@@ -173,9 +173,14 @@ kjit_status kj_const_arrays_ready(kjit_module *mod, kj_variant *variant);
 /* For a CPU's slots: the addresses of those the kernel uses; returns how many. */
 size_t kj_const_array_slots(kjit_module *mod, const kj_kernel_info *kernel, uint64_t *slots);
 void kj_const_arrays_free(kjit_module *mod);
-/* What they hold, by index, for kj_const_arrays_reset, which takes it; NULL: out of memory. A test's changes end with it. */
-kj_const_array_copy *kj_const_arrays_keep(kjit_module *mod);
-kjit_status kj_const_arrays_reset(kjit_module *mod, kj_const_array_copy *kept);
+/* What they hold, by index, for kj_const_arrays_reset, which frees it; NULL: out of memory. A test's changes end with it.
+ * Both by who runs the test, in its turn. */
+typedef struct kj_const_array_kept {
+    uint64_t version;
+    const char *data; /* behind these; NULL: it was not filled */
+} kj_const_array_kept;
+kj_const_array_kept *kj_const_arrays_keep(kjit_module *mod);
+void kj_const_arrays_reset(kjit_module *mod, kj_const_array_kept *kept);
 
 /* ---- Failures of what runs (fault.c) ---- */
 

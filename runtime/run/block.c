@@ -143,10 +143,7 @@ kjit_status kjit_run(kjit_module *mod, const kjit_run_options *options)
     if (status != KJIT_OK)
         return status;
     kj_run *r = calloc(1, sizeof *r);
-    kj_const_array_copy *kept = options->test ? kj_const_arrays_keep(mod) : NULL;
-    if (!r || (options->test && !kept) || !begin(r, mod, block, options)) {
-        if (kept)
-            kj_const_arrays_reset(mod, kept);
+    if (!r || !begin(r, mod, block, options)) {
         free(r);
         return kj_no_memory(mod->ctx);
     }
@@ -160,7 +157,11 @@ kjit_status kjit_run(kjit_module *mod, const kjit_run_options *options)
     kj_recycler_begin(r->ctx);
     kj_limit_run(r->ctx, true);
     atomic_fetch_add(&r->ctx->want_json, r->options->json == 1);
-    run_with_stack(r);
+    kj_const_array_kept *kept = options->test ? kj_const_arrays_keep(mod) : NULL;
+    if (options->test && !kept)
+        kj_run_fail(r, KJIT_NO_MEMORY, kj_run_nowhere, "out of memory");
+    else
+        run_with_stack(r);
     if (r->status != KJIT_OK && r->queued)
         kj_synchronize_run(r->ctx, r->number); /* nothing of it runs on; what it printed is there */
     kj_limit_run(r->ctx, false);
@@ -169,15 +170,14 @@ kjit_status kjit_run(kjit_module *mod, const kjit_run_options *options)
     kj_run_ended(r->ctx, r->number, failures);
     atomic_fetch_sub(&r->ctx->want_json, r->options->json == 1);
     atomic_store(&r->ctx->runner, 0);
+    if (kept)
+        kj_const_arrays_reset(mod, kept);
     pthread_mutex_unlock(&r->ctx->run_lock);
     if (block->fails)
         kj_run_judge(r);
     if (r->status != KJIT_OK)
         status = kj_run_give_failure(r);
     end(r);
-    kjit_status reset = kept ? kj_const_arrays_reset(mod, kept) : KJIT_OK;
-    if (status == KJIT_OK)
-        status = reset;
     kj_recycler_end(mod->ctx);
     kj_print_flush(mod->ctx); /* what others printed meanwhile */
     return status;
