@@ -122,7 +122,6 @@ const char *form_named(const char *name);
 
 /* ---- say.c: what is told to people ---- */
 
-/* "kjit: sentence" on standard error. */
 /* A character of a text as JSON strings have it: bytes that are no UTF-8 are U+FFFD. Returns how many bytes of the text it is. */
 enum { JSON_CHAR = 8 /* bytes: \u001f and the zero */ };
 size_t json_char(char out[JSON_CHAR], const char *text);
@@ -134,17 +133,20 @@ bool is_coloured(int file); /* what is written there, STDOUT_FILENO or STDERR_FI
 void complain_as_json(bool json);
 /* Such a line for `text`, cut to fit; false: complaints are text. */
 bool complaint_line(char *out, size_t size, const char *text);
+/* "kjit: sentence" on standard error. */
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Messages of the library, which name their place; coloured on a terminal. */
 void show_messages(const char *text);
-/* The candidate nearest to name, or NULL. */
 /* How a built-in function is called, in `out`, and what is left to be said of it; the largest error, in words. */
 const char *call_text(const kjit_builtin_info *b, char *out, size_t size);
 void accuracy(const kjit_builtin_info *b, char *out, size_t size);
 
+/* The candidate nearest to name, or NULL. */
 const char *nearest(const char *name, const char *const *candidates, size_t n);
 
 void write_output(output *o, const char *text, size_t size);
+/* Of what printf writes there: false when somebody cannot read it. */
+bool flush_output(output *o);
 /* Flushes, at the very end; returns `code`, or what a failed output makes of it, after a message
  * unless the reader went away. */
 int end_output(output *o, int code);
@@ -247,6 +249,8 @@ int exit_code_of(kjit_status status);
 void print_params(const options *o);
 /* The text of a run's failure; and the exit code of its status. */
 void show_run_failure(const options *o, const char *text);
+/* What plot and show draw for. */
+void look_at_terminal(kjit_run_options *run);
 int run_code(kjit_module *mod, kjit_status status);
 
 /* ---- lsp ---- */

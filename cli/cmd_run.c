@@ -65,8 +65,7 @@ static void end_capsule(kjit_context *ctx, const options *o)
                 o->capsule);
 }
 
-/* What plot and show draw for. */
-static void look_at_terminal(kjit_run_options *run)
+void look_at_terminal(kjit_run_options *run)
 {
     struct winsize size;
     run->colours = is_coloured(STDOUT_FILENO);

@@ -8,10 +8,12 @@
 #include "cli.h"
 #include "samples.h"
 
-/* What a test prints, of which nobody needs to see more where it goes on for ever. */
+/* What a test prints, of which nobody needs to see all where it goes on for ever. */
 typedef struct printed {
+    FILE *file; /* NULL: out of memory, or not begun */
     char *text;
-    size_t size, room;
+    size_t size;           /* of both, once the file is closed */
+    size_t kept, left_out; /* bytes */
     const output *out;
 } printed;
 
@@ -26,14 +28,10 @@ typedef struct results {
 static void keep_text(void *user, const char *text, size_t size)
 {
     printed *p = user;
-    size = size < MOST_PRINTED - p->size ? size : MOST_PRINTED - p->size;
-    char *more = p->size + size > p->room ? realloc(p->text, 2 * (p->size + size)) : p->text;
-    if (!more || size == 0)
-        return;
-    p->room = more == p->text ? p->room : 2 * (p->size + size);
-    p->text = more;
-    memcpy(p->text + p->size, text, size);
-    p->size += size;
+    size_t most = MOST_PRINTED - p->kept, kept = size < most ? size : most;
+    kept = p->file ? fwrite(text, 1, kept, p->file) : 0;
+    p->kept += kept;
+    p->left_out += size - kept;
 }
 
 static int stop_running(void *user)
@@ -47,6 +45,7 @@ static kjit_status run_one(kjit_context *ctx, const options *o, kjit_module *mod
 {
     kjit_run_options run = {
         .test = title, .write = keep_text, .interrupted = stop_running, .user = p, .json = o->json};
+    look_at_terminal(&run);
     if (o->timeout > 0 && kjit_set_deadline(ctx, o->timeout) != KJIT_OK)
         return KJIT_INVALID;
     kjit_status status = kjit_run(mod, &run);
@@ -56,6 +55,26 @@ static kjit_status run_one(kjit_context *ctx, const options *o, kjit_module *mod
 static void show(const options *o, const char *text)
 {
     write_output(o->output, text, strlen(text));
+}
+
+static void show_title(const options *o, const char *file, const char *title)
+{
+    if (o->narguments > 1) {
+        show(o, file);
+        show(o, ": ");
+    }
+    show(o, title);
+}
+
+/* Whole lines, so that the next verdict begins one. */
+static void show_printed(const options *o, const printed *p)
+{
+    char rest[64];
+    write_output(o->output, p->text, p->size);
+    if (p->size > 0 && p->text[p->size - 1] != '\n')
+        show(o, "\n");
+    snprintf(rest, sizeof rest, "[%zu more bytes]\n", p->left_out);
+    show(o, p->left_out > 0 ? rest : "");
 }
 
 /* "ok      sort.knl: keeps equal ones in order  (1.3 ms)" */
@@ -68,11 +87,7 @@ static void show_result(const options *o, const char *file, const char *title, b
     show(o, !coloured ? "" : passed ? "\033[32m" : "\033[1;31m");
     show(o, passed ? "ok      " : "FAILED  ");
     show(o, coloured ? "\033[0m" : "");
-    if (o->narguments > 1) {
-        show(o, file);
-        show(o, ": ");
-    }
-    show(o, title);
+    show_title(o, file, title);
     show(o, end);
 }
 
@@ -80,18 +95,18 @@ static void run_test(kjit_context *ctx, const options *o, kjit_module *mod, cons
                      const char *title, results *r)
 {
     printed p = {.out = o->output};
+    p.file = open_memstream(&p.text, &p.size);
     double begin = now_ms();
     kjit_status status = run_one(ctx, o, mod, title, &p);
+    if (p.file)
+        fclose(p.file);
     r->stopped = status == KJIT_INTERRUPTED;
     if (!r->stopped && !(o->quiet && status == KJIT_OK))
         show_result(o, file, title, status == KJIT_OK, now_ms() - begin);
     r->passed += status == KJIT_OK;
     r->failed += status != KJIT_OK && !r->stopped;
     if (status != KJIT_OK && !o->output->failed) {
-        if (p.size > 0)
-            write_output(o->output, p.text, p.size);
-        if (p.size > 0 && p.text[p.size - 1] != '\n') /* the next verdict begins a line */
-            write_output(o->output, "\n", 1);
+        show_printed(o, &p);
         show_run_failure(o, kjit_last_error(ctx));
     }
     free(p.text);
@@ -111,11 +126,7 @@ static void take_tests(kjit_context *ctx, const options *o, kjit_module *mod, co
             run_test(ctx, o, mod, file, test.title, r);
             continue;
         }
-        if (o->narguments > 1) {
-            show(o, file);
-            show(o, ": ");
-        }
-        show(o, test.title);
+        show_title(o, file, test.title);
         show(o, "\n");
     }
     if (n == 0 && !o->json && !o->quiet)

@@ -215,14 +215,20 @@ void write_output(output *o, const char *text, size_t size)
     o->error = errno;
 }
 
-int end_output(output *o, int code)
+bool flush_output(output *o)
 {
-    if (!o->failed) {
-        bool before = ferror(stdout);
-        if (fflush(stdout) == 0 && !before)
-            return code;
+    if (!o->failed && fflush(stdout) != 0) {
+        o->failed = true;
         o->error = errno;
     }
+    return !o->failed;
+}
+
+int end_output(output *o, int code)
+{
+    bool before = !o->failed && ferror(stdout);
+    if (flush_output(o) && !before)
+        return code;
     if (o->error == EPIPE)
         return code == EXIT_OK || code == EXIT_INTERRUPTED ? EXIT_PIPE : code;
     complain("standard output cannot be written: %s", strerror(o->error));

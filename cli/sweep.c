@@ -136,13 +136,14 @@ int sweep_values(kjit_context *ctx, const options *o, kjit_module *mod, const ch
     for (bool more = true; more && code == EXIT_OK; more = next_row(&s)) {
         set_row(&s);
         code = row(ctx, o, mod, &s, user);
-        if (code == EXIT_FAILED && !o->output->failed) {
+        if (code == EXIT_FAILED || (code == EXIT_USAGE && !s.head)) {
             show_row_values(&s);
             puts("failed");
             s.failed = true;
             code = EXIT_OK;
         }
-        fflush(stdout);
+        if (!flush_output(o->output))
+            break;
     }
     end_sweep(&s);
     return code == EXIT_OK && s.failed ? EXIT_FAILED : code;

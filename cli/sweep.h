@@ -20,7 +20,9 @@ typedef struct sweep {
 /* What a row does, and its exit code. */
 typedef int sweep_row(kjit_context *ctx, const options *o, kjit_module *mod, sweep *s, void *user);
 
-/* A row for each combination, the last param's value changing first, behind a head of the params' names and `head`. What ends with EXIT_FAILED is shown as a row that failed, any other failure ends it. */
+/* A row for each combination, the last param's value changing first, behind a head of the params' names and `head`. What
+ * ends with EXIT_FAILED is shown as a row that failed, and so is, behind another row, what the params don't take; any
+ * other failure ends it. */
 int sweep_values(kjit_context *ctx, const options *o, kjit_module *mod, const char *head,
                  sweep_row *row, void *user);
 /* This row's values, in their columns, on standard output; in front of the first the head. */
