@@ -55,11 +55,21 @@ class Context(_kjit.Context):
             raise
 
     def to_device(self, value, stream=None, copy=True, to=None):
-        """A new array in the device's memory with the elements of another, or `to` filled with them."""
-        if to is not None:
+        """A new array in the device's memory with the elements of another, or `to` filled with them; without `copy`
+        the memory alone."""
+        if to is None and copy:
+            return self.asarray(value)._moved(True, stream)
+        if to is None:
+            return self._array_like(value)
+        if copy:
             to.copy_to_device(value, stream)
-            return to
-        return self.asarray(value)._moved(True, stream)
+        return to
+
+    def _array_like(self, other, dtype=None):
+        like = self.asarray(other)
+        order = "F" if like.is_f_contiguous() and not like.is_c_contiguous() else "C"
+        number = like._dtype if dtype is None else _types.dtype_number(like._context, dtype)
+        return like._context._array(like.shape, number, order, _KINDS["device"])
 
     def stream(self):
         """A new stream."""
@@ -162,10 +172,7 @@ def device_array(shape, dtype=None, order="C"):
 
 def device_array_like(other, dtype=None):
     """A new array in the device's memory, of another's shape, type and order."""
-    like = default_context().asarray(other)
-    order = "F" if like.is_f_contiguous() and not like.is_c_contiguous() else "C"
-    number = like._dtype if dtype is None else _types.dtype_number(like._context, dtype)
-    return like._context._array(like.shape, number, order, _KINDS["device"])
+    return default_context()._array_like(other, dtype)
 
 
 def pinned_array(shape, dtype=None, order="C"):

@@ -262,7 +262,7 @@ class _Format:
                                                 "other order: x.astype(x.dtype.newbyteorder(\"<\")) has them in this machine's")
                 self.order = text
             elif kind == "shape":
-                shape = tuple(int(n) for n in text.split(","))
+                shape += tuple(int(n) for n in text.split(","))  # an array of arrays has several
             elif kind == "count":
                 count = int(text)
             elif kind == "pad":

@@ -47,6 +47,17 @@ class ZeroCopy(unittest.TestCase):
         x[2] = 5
         self.assertEqual(d[2], 5)
 
+    def test_to_device_without_a_copy(self):
+        x = np.ones((3, 2), np.int16, "F")
+        d = kjit.to_device(x, copy=False)
+        self.assertEqual((d.shape, d.strides, d.dtype), (x.shape, x.strides, x.dtype))
+        self.assertNotEqual(d.address, x.ctypes.data)
+        d.fill(7)
+        self.assertIs(kjit.to_device(x, copy=False, to=d), d)
+        self.assertEqual(d[0, 0], 7)
+        kjit.to_device(x, to=d)
+        self.assertEqual(d[0, 0], 1)
+
     def test_memoryview_shares(self):
         d = kjit.to_device(np.arange(6, dtype=np.int16).reshape(2, 3))
         view = memoryview(d)

@@ -98,6 +98,12 @@ class Records(unittest.TestCase):
             with self.assertRaises(kjit.ArgumentError):
                 module(SOURCE).scale[1, 1](np.zeros(1, dtype), 1.0)
 
+    def test_arrays_of_arrays(self):
+        mod = module("record P { a: i32, v: f32x2[3] }\nkernel k(p: P[]) { p[grid(1)].v[2].y += 1 }")
+        p = np.zeros(2, [("a", "i4"), ("v", np.dtype(("f4", 2)), (3,))])
+        mod.k[1, 2](p)
+        self.assertEqual(p["v"].tolist(), [[[0, 0], [0, 0], [0, 1]]] * 2)
+
     def test_twins(self):
         """Records that are laid out alike: the kernel's parameter says which is meant."""
         twins = "record A { v: f32x2 }\nrecord B { v: f32[2] }\nrecord C { v: f32x2 }\n"
