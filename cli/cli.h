@@ -163,6 +163,8 @@ enum { MOST_SOURCE = 64 << 20 }; /* bytes; the library says so of what is longer
 
 /* All of a file, with a NUL behind it, for free(), or of a longer one more than `most` bytes; NULL with errno. */
 char *read_all(FILE *file, size_t most, size_t *size);
+/* Does it begin an item of a file: "kernel", "test"? */
+bool is_item_word(const char *word, size_t size);
 /* The library's sentence for the last failure; returns the exit code. */
 int library_failed(kjit_context *ctx, kjit_status status);
 /* The architecture that a command about a GPU's code works for: --arch; without it NULL, the

@@ -87,21 +87,24 @@ static bool is_piped(const options *o, const char *path)
     return o->text || strcmp(path, "-") == 0;
 }
 
+bool is_item_word(const char *word, size_t size)
+{
+    kjit_word_info w;
+    for (int i = 0; kjit_word(i, &w) && strcmp(w.group, "declaration") == 0; i++)
+        if (strlen(w.name) == size && memcmp(w.name, word, size) == 0)
+            return strncmp(w.form, word, size) == 0; /* not of `fails` */
+    return false;
+}
+
 /* Of -e: does it begin as a file does, not as a statement? */
 static bool is_file_text(const char *text)
 {
-    static const char *const words[] = {"kernel", "fn",   "run",  "const",
-                                        "record", "enum", "type", "use"};
     for (text += strspn(text, " \t\r\n"); *text == '#'; text += strspn(text, " \t\r\n"))
         text += strcspn(text, "\n");
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        size_t n = strlen(words[i]);
-        if (strncmp(text, words[i], n) == 0 && strchr(" \t\r\n{", text[n]))
-            return true;
-    }
-    if (strncmp(text, "test", strlen("test")) == 0) /* else a name: test = 3 */
-        return text[strlen("test") + strspn(text + strlen("test"), " \t")] == '"';
-    return *text == '@';
+    size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyz");
+    if (n == strlen("test") && strncmp(text, "test", n) == 0) /* else a name: test = 3 */
+        return text[n + strspn(text + n, " \t")] == '"';
+    return *text == '@' || (is_item_word(text, n) && strchr(" \t\r\n{", text[n]));
 }
 
 /* The text of standard input, or of -e; NULL after a complaint. */

@@ -186,13 +186,36 @@ static void add_members(server *s, document *d, json_t *out, uint32_t dot)
     free(name);
 }
 
-static void add_language(json_t *out)
+/* The language's words but those of operators that are signs. Words that are names elsewhere are offered where they can
+ * stand: of items, where one begins. */
+static void add_words(json_t *out, bool item)
+{
+    kjit_word_info w;
+    for (int i = 0; kjit_word(i, &w); i++) {
+        size_t n = strlen(w.name);
+        bool value = strcmp(w.group, "value") == 0;
+        bool word = value || strcmp(w.group, "declaration") == 0 ||
+                    strcmp(w.group, "statement") == 0 || strcmp(w.group, "operator") == 0;
+        if (strcmp(w.group, "type") == 0)
+            add(out, w.name, AS_CLASS, w.form);
+        else if (word && ((item && is_item_word(w.name, n)) || is_reserved(w.name, n) || value))
+            add(out, w.name, is_reserved(w.name, n) || !value ? AS_KEYWORD : AS_CONSTANT, w.form);
+    }
+}
+
+/* Behind an @ that begins a line. */
+static void add_attributes(json_t *out)
+{
+    kjit_word_info w;
+    for (int i = 0; kjit_word(i, &w); i++)
+        if (strcmp(w.group, "attribute") == 0)
+            add(out, w.name + 1, AS_KEYWORD, w.form);
+}
+
+static void add_language(json_t *out, bool item)
 {
     kjit_builtin_info b;
-    kjit_word_info w;
-    const char *word;
-    for (int i = 0; (word = reserved_at(i)); i++)
-        add(out, word, AS_KEYWORD, NULL);
+    add_words(out, item);
     for (int i = 0; kjit_builtin(i, &b); i++) {
         char call[256], head[64];
         size_t n = strcspn(b.name, ".");
@@ -203,9 +226,6 @@ static void add_language(json_t *out)
         call_text(&b, call, sizeof call);
         add(out, head, b.name[n] ? AS_MODULE : AS_FUNCTION, b.name[n] ? NULL : call);
     }
-    for (int i = 0; kjit_word(i, &w); i++)
-        if (strcmp(w.group, "type") == 0)
-            add(out, w.name, AS_CLASS, NULL);
 }
 
 /* What the file has that is known at the byte. */
@@ -238,6 +258,41 @@ static bool is_in_no_code(const document *d, uint32_t at, size_t offset)
     return false;
 }
 
+static bool is_test(const document *d, uint32_t at)
+{
+    const token *t = &d->names->tokens.at[at];
+    return t->item && strncmp(d->text + t->begin, "test", strlen("test")) == 0;
+}
+
+/* Behind the token `at`, within the line's first word or before it. */
+static bool begins_line(const document *d, uint32_t at, size_t offset)
+{
+    size_t begin = at == NO_TOKEN ? 0 : d->names->tokens.at[at].end;
+    return at == NO_TOKEN || d->names->tokens.at[at].kind == T_LINE ||
+           memchr(d->text + begin, '\n', offset > begin ? offset - begin : 0);
+}
+
+/* Where no member stands: behind the token `at`, which is in front of the word that is being written. */
+static void add_names(json_t *out, const document *d, uint32_t at, size_t offset)
+{
+    const names *n = d->names;
+    bool first = begins_line(d, at, offset);
+    if (!first && is_sign(n, at, '@') &&
+        begins_line(d, at > 0 ? at - 1 : NO_TOKEN, n->tokens.at[at].begin)) {
+        add_attributes(out);
+        return;
+    }
+    if (!first && at > 0 && n->tokens.at[at].kind == T_STRING && is_test(d, at - 1))
+        add(out, "fails", AS_KEYWORD, "test \"title\" fails \"text\" { ... }");
+    size_t line = offset;
+    while (line > 0 && d->text[line - 1] != '\n')
+        line--;
+    uint32_t around = at == NO_TOKEN ? NO_TOKEN : n->tokens.at[at].open;
+    bool edge = d->text[line] != ' ' && d->text[line] != '\t';
+    add_known(out, d, offset);
+    add_language(out, first && (edge || around == NO_TOKEN));
+}
+
 json_t *on_completion(server *s, const json_t *params, failure *f)
 {
     size_t offset;
@@ -252,8 +307,7 @@ json_t *on_completion(server *s, const json_t *params, failure *f)
     if (code && at != NO_TOKEN && is_sign(n, at, '.')) {
         add_members(s, d, found, at);
     } else if (code) {
-        add_known(found, d, offset);
-        add_language(found);
+        add_names(found, d, at, offset);
     }
     json_object_foreach(found, label, item) json_array_append(out, item);
     json_decref(found);

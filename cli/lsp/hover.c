@@ -91,10 +91,25 @@ static json_t *of_declaration(server *s, const target t)
     return out;
 }
 
+/* A test's title stands where others have their names. */
+static json_t *of_title(server *s, document *d, int32_t test)
+{
+    json_t *told = of_declaration(s, (target){d, test});
+    const token *title = &d->names->tokens.at[d->names->decls[test].at];
+    return told ? json_pack("{s:o, s:o}", "contents", told, "range",
+                            range_json(s, d, title->begin, title->end))
+                : NULL;
+}
+
 json_t *on_hover(server *s, const json_t *params, failure *f)
 {
-    document *d;
-    uint32_t at = asked_name(s, params, &d, f);
+    size_t offset;
+    document *d = asked_place(s, params, &offset, f);
+    const names *n = d ? document_names(d) : NULL;
+    uint32_t at = n ? name_at(n, offset) : NO_TOKEN;
+    int32_t test = n && at == NO_TOKEN ? test_at(n, offset) : -1;
+    if (test >= 0)
+        return of_title(s, d, test);
     if (at == NO_TOKEN)
         return NULL;
     char *text = library_doc(s, d, at);

@@ -96,13 +96,13 @@ void free_names(names *n);
 uint32_t find_spelling(const names *n, const char *text, const char *word, size_t size);
 /* The name that a byte is in or right behind: its token, or NO_TOKEN. */
 uint32_t name_at(const names *n, size_t offset);
+/* The test whose title the byte is in: its declaration, or -1. */
+int32_t test_at(const names *n, size_t offset);
 /* The last token that begins before the byte, or NO_TOKEN. */
 uint32_t token_before(const names *n, size_t offset);
 bool is_sign(const names *n, uint32_t i, char sign);
 bool is_item_kind(decl_kind kind);
 bool is_reserved(const char *word, size_t size);
-/* The words that are reserved; NULL past the last. */
-const char *reserved_at(int i);
 
 /* ---- documents.c ---- */
 

@@ -582,3 +582,14 @@ uint32_t name_at(const names *n, size_t offset)
     i = token_before(n, offset);
     return i != NO_TOKEN && is_name(n, i) && offset <= n->tokens.at[i].end ? i : NO_TOKEN;
 }
+
+int32_t test_at(const names *n, size_t offset)
+{
+    uint32_t i = token_before(n, offset + 1);
+    if (i == NO_TOKEN || n->tokens.at[i].kind != T_STRING || offset > n->tokens.at[i].end)
+        return -1;
+    for (int32_t k = 0; k < n->ndecls && is_item_kind(n->decls[k].kind); k++)
+        if (n->decls[k].kind == D_TEST && n->decls[k].at == i)
+            return k;
+    return -1;
+}

@@ -28,6 +28,13 @@ static json_t *used_file(server *s, document *d, size_t offset)
     return used ? location(s, used, 0, 0) : NULL;
 }
 
+/* A test is declared where its title stands. */
+static json_t *title(const server *s, document *d, int32_t test)
+{
+    const token *t = &d->names->tokens.at[d->names->decls[test].at];
+    return location(s, d, t->begin, t->end);
+}
+
 json_t *on_definition(server *s, const json_t *params, failure *f)
 {
     size_t offset;
@@ -37,7 +44,7 @@ json_t *on_definition(server *s, const json_t *params, failure *f)
     if (!n)
         return NULL;
     if (at == NO_TOKEN)
-        return used_file(s, d, offset);
+        return test_at(n, offset) >= 0 ? title(s, d, test_at(n, offset)) : used_file(s, d, offset);
     target t = resolve(s, d, at);
     if (!t.doc)
         return NULL;

@@ -32,11 +32,6 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-const char *reserved_at(int i)
-{
-    return i < (int)(sizeof reserved / sizeof *reserved) ? reserved[i] : NULL;
-}
-
 bool is_reserved(const char *word, size_t size)
 {
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
@@ -98,17 +93,14 @@ static void close_bracket(scanner *s, char closing)
 /* Two words of which the second is a name, a brace or a string: does the first begin an item? */
 static bool begins_item(const scanner *s, size_t begin, size_t end)
 {
-    static const char *const words[] = {"kernel", "fn",   "run", "const", "record",
-                                        "enum",   "type", "use", "test"};
+    const char *word = s->text + begin;
     size_t n = end - begin, next = end + strspn(s->text + end, " \t");
-    if (n < 2 || n > 6)
+    if (next >= s->size || !is_item_word(word, n))
         return false;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strncmp(words[i], s->text + begin, n) == 0 && words[i][n] == 0 && next < s->size)
-            return (next > end && is_letter(s->text[next]) && strcmp(words[i], "test") != 0) ||
-                   (strcmp(words[i], "run") == 0 && s->text[next] == '{') ||
-                   ((*words[i] == 'u' || strcmp(words[i], "test") == 0) && s->text[next] == '"');
-    return false;
+    bool test = n == 4 && memcmp(word, "test", n) == 0, use = n == 3 && memcmp(word, "use", n) == 0;
+    return (next > end && is_letter(s->text[next]) && !test) ||
+           (n == 3 && memcmp(word, "run", n) == 0 && s->text[next] == '{') ||
+           ((use || test) && s->text[next] == '"');
 }
 
 static bool is_statement_word(const char *word, size_t size)

@@ -315,7 +315,7 @@ void kj_at_tokens(const kj_mistake *x)
     if (hint_tokens(x, m))
         return;
     if (kj_wants(x, "=") && kj_met(x, "name") && x->p->prev == KJ_TK_NAME)
-        kj_hint_keyword(x, m, x->p->prev_span, NULL, 0); /* let mut i */
+        kj_hint_keyword(x, m, x->p->prev_span, false); /* let mut i */
     else if (kj_wants(x, "=") && (kj_met(x, "end of line") || kj_met(x, "}") || kj_met(x, ";")))
         kj_mistake_hint(x, m, "a value is given at the declaration");
     else if (kj_wants(x, "{") && kj_met(x, "end of line")) {

@@ -2,6 +2,7 @@
  * bodies are made of. */
 #include <string.h>
 
+#include "lang/words.h"
 #include "parse/parse.h"
 
 /* ---- Parts of declarations ---- */
@@ -176,14 +177,9 @@ kj_item *kj_make_enum(kj_parser *p, kj_span span, const char *name, kj_span name
 /* A name that a namespace can have: no keyword. */
 static bool can_name(const char *name)
 {
-    static const char *const keywords[] = {
-        "const",  "fn",  "kernel",   "run",    "let",   "var",  "if",   "elif",  "else",
-        "for",    "in",  "while",    "with",   "as",    "and",  "or",   "break", "continue",
-        "return", "not", "requires", "launch", "param", "true", "false"};
     size_t len = strlen(name);
-    for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
-        if (strcmp(name, keywords[i]) == 0)
-            return false;
+    if (kj_is_reserved_word(name))
+        return false;
     for (size_t i = 0; i < len; i++)
         if (!kj_is_word(name[i]))
             return false;

@@ -45,10 +45,9 @@ void kj_mistake_hint(const kj_mistake *x, kj_message *m, const char *text);
 /* Is it the first word of the line? */
 bool kj_line_begins(const kj_parser *p, kj_span at, const char *word);
 
-/* Hints about a name that stands where a keyword might: one of another language, or of `words`
- * misspelled. */
-void kj_hint_keyword(const kj_mistake *x, kj_message *m, kj_span name, const char *const *words,
-                     size_t n);
+/* Hints about a name that stands where a keyword might: one of another language, or where an item could begin one of
+ * those misspelled. */
+void kj_hint_keyword(const kj_mistake *x, kj_message *m, kj_span name, bool item);
 
 /* outside.c: reports one where an item could begin. */
 void kj_at_item(const kj_mistake *x);

@@ -146,7 +146,7 @@ static void hint_first_word(const kj_mistake *x, kj_message *m)
     for (end = begin; kj_is_word(text[end]);)
         end++;
     if (end < x->at.begin)
-        kj_hint_keyword(x, m, (kj_span){begin, end}, NULL, 0);
+        kj_hint_keyword(x, m, (kj_span){begin, end}, false);
 }
 
 /* x .= y, x .+= y of Julia: the dot is left out, of a whole array all elements are named. */
@@ -411,7 +411,7 @@ static kj_message *behind_statement(const kj_mistake *x)
         return m;
     }
     if (p->prev == KJ_TK_NAME && !kj_mistake_is_declared(x, p->prev_span))
-        kj_hint_keyword(x, m, p->prev_span, NULL, 0);
+        kj_hint_keyword(x, m, p->prev_span, false);
     if (!kj_is_shown(p->diag, m))
         return m;
     if (kj_follows_call(x))

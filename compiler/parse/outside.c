@@ -3,12 +3,32 @@
 
 #include "knl.tab.h"
 #include "lang/types.h"
+#include "lang/words.h"
 #include "parse/habit.h"
 #include "parse/mistake.h"
 
-#define ITEMS "'const', 'enum', 'fn', 'kernel', 'record', 'run', 'test' or 'type'"
-static const char *const item_words[] = {"use",    "const", "enum", "fn",  "kernel",
-                                         "record", "run",   "test", "type"};
+/* 'const', 'enum', ... or 'type': `use`, the last of the words, stands before all others. */
+static const char *items(const kj_mistake *x)
+{
+    const char *all = "";
+    for (int i = 0; kj_item_word(i + 1); i++)
+        all = kj_arena_printf(x->p->arena, "%s%s'%s'", all,
+                              i == 0                ? ""
+                              : kj_item_word(i + 2) ? ", "
+                                                    : " or ",
+                              kj_item_word(i));
+    return all;
+}
+
+static const char *nearest_item(const char *word)
+{
+    enum { MOST = 16 };
+    const char *all[MOST];
+    int n = 0;
+    while (n < MOST && (all[n] = kj_item_word(n)))
+        n++;
+    return kj_nearest(word, all, (size_t)n);
+}
 
 static void fix_left_out(const kj_mistake *x, kj_message *m, kj_span word)
 {
@@ -36,11 +56,10 @@ static bool is_of_function(const kj_mistake *x, kj_span word)
     return false;
 }
 
-void kj_hint_keyword(const kj_mistake *x, kj_message *m, kj_span name, const char *const *words,
-                     size_t n)
+void kj_hint_keyword(const kj_mistake *x, kj_message *m, kj_span name, bool item)
 {
     const char *word = kj_mistake_source(x->p, name);
-    if (words == item_words && is_of_function(x, name)) {
+    if (item && is_of_function(x, name)) {
         kj_mistake_hint(x, m, "all functions can be called everywhere: leave the word out");
         fix_left_out(x, m, name);
         return;
@@ -52,12 +71,11 @@ void kj_hint_keyword(const kj_mistake *x, kj_message *m, kj_span name, const cha
         fix_left_out(x, m, name);
     else if (strcmp(word, "func") == 0 || strcmp(word, "function") == 0 || strcmp(word, "fun") == 0)
         kj_fix(x->p->diag, m, name, "fn");
-    bool statement =
-        words == item_words && (strcmp(word, "print") == 0 || strcmp(word, "assert") == 0);
+    bool statement = item && (strcmp(word, "print") == 0 || strcmp(word, "assert") == 0);
     bool begins_block = false;
     const char *known = statement ? "statements stand in the run block: run { ... }"
                                   : kj_foreign_word(word, &begins_block);
-    const char *near = kj_nearest(word, words, n);
+    const char *near = item ? nearest_item(word) : NULL;
     if (known)
         kj_mistake_hint(x, m, known);
     if (begins_block)
@@ -154,7 +172,7 @@ static bool is_use_of_others(const kj_mistake *x)
     uint32_t end = kj_word_end(s, name);
     if (end == name || (import && s->text[word] != '.'))
         return false;
-    kj_message *m = kj_expected(x, ITEMS);
+    kj_message *m = kj_expected(x, items(x));
     kj_write(p->diag, m, (kj_span){x->at.begin, kj_code_end(s, x->at.begin)}, "use std.%s",
              kj_piece(p, name, end));
     return true;
@@ -192,7 +210,7 @@ void kj_at_item(const kj_mistake *x)
         return;
     }
     if (kj_met(x, "let") || kj_met(x, "var") || kj_met(x, "param")) {
-        kj_message *m = kj_expected(x, ITEMS);
+        kj_message *m = kj_expected(x, items(x));
         kj_mistake_hint(x, m,
                         kj_met(x, "param") ? "a param stands in the run block"
                         : is_computed(x)
@@ -201,7 +219,7 @@ void kj_at_item(const kj_mistake *x)
                             : "a file's constants are declared with 'const'");
         return;
     }
-    kj_message *m = kj_expected(x, ITEMS);
+    kj_message *m = kj_expected(x, items(x));
     if (kj_met(x, "name") && is_main(x, m))
         return;
     if (kj_met(x, "{")) {
@@ -224,7 +242,7 @@ void kj_at_item(const kj_mistake *x)
              strcmp(kj_mistake_source(x->p, x->at), "extern") == 0)
         kj_mistake_hint(x, m, "names stay as they are written: kernel name(x: f32[]) { ... }");
     else if (kj_met(x, "name") && !kj_hint_c_item(x, m))
-        kj_hint_keyword(x, m, x->at, item_words, sizeof item_words / sizeof *item_words);
+        kj_hint_keyword(x, m, x->at, true);
     if (!m->hint && !kj_met(x, "end of file"))
         kj_mistake_hint(x, m, "statements stand in a fn, a kernel or the run block");
 }

@@ -2,16 +2,12 @@
  * misspelled. A fix that takes another variable for it compiles, and computes something else. */
 #include <string.h>
 
+#include "lang/words.h"
 #include "sema/node/node.h"
 
 static bool begins_item(const char *line)
 {
-    static const char *const words[] = {"kernel", "fn",   "run", "const", "record",
-                                        "enum",   "type", "use", "@"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strncmp(line, words[i], strlen(words[i])) == 0 && !kj_is_word(line[strlen(words[i])]))
-            return true;
-    return *line == '@';
+    return *line == '@' || kj_begins_with_item_word(line);
 }
 
 /* The next place of the name from `at` on in this item; NULL: there is none. */

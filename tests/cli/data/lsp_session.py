@@ -1,6 +1,7 @@
 """A session of an editor: lsp_session.py KJIT FOLDER. A mistake is made and mended, names are looked up and renamed over
 files, the text is laid out."""
 import pathlib
+import re
 import sys
 
 from lsp import Client, Failure
@@ -190,8 +191,8 @@ for place, name, why in (("|print", "show", "no name"), ("|twice(", "lines", "me
 print("renamed")
 
 # ---- Completion and signatures ----
-def labels(place):
-    return [one["label"] for one in client.ask_at("completion", main, place)]
+def labels(place, uri=main):
+    return [one["label"] for one in client.ask_at("completion", uri, place)]
 
 
 assert {"along", "Line", "RADIUS", "rows"} <= set(labels("blur.|along"))
@@ -242,6 +243,29 @@ assert client.slice(tests, symbols[1]["range"]).endswith("x == 6)\n}"), symbols[
 assert client.slice(tests, client.ask_at("definition", tests, "|x == 6")["range"]) == "x"
 assert len(client.ask_at("references", tests, "|twice(3)", context={"includeDeclaration": True})) == 2
 assert "kjit test" in str(client.ask_at("hover", tests, "|test \"doubles\"")), client.ask_at("hover", tests, "|test \"doubles\"")
+title = client.ask_at("hover", tests, '"|doubles"')
+assert 'test "doubles"' in title["contents"]["value"] and client.slice(tests, title["range"]) == '"doubles"', title
+assert client.slice(tests, client.ask_at("definition", tests, '"|doubles"')["range"]) == '"doubles"'
+assert client.ask_at("hover", tests, '"|no such.npy"') is None and client.ask_at("definition", tests, '"|no such"') is None
+assert "message holds" in str(client.ask_at("hover", tests, "|fails"))
+
+# Words are offered where they can stand, and those that are names elsewhere only there.
+client.change(tests, 'test "refuses"', '@fast\n\ntes\n\ntest "refuses"')
+LANGUAGE = pathlib.Path(__file__).resolve().parents[3] / "docs/language.md"
+reserved = set(re.search(r"These words are reserved:\n\n(.*)\n", LANGUAGE.read_text()).group(1).split())
+items = {"record", "enum", "type", "use", "test"}
+assert reserved | items <= set(labels("tes|\n", tests)), labels("tes|\n", tests)
+assert reserved | {"pi", "inf", "nan"} <= set(labels("twice(|3", tests)) and not (items | {"fails"}) & set(labels("twice(|3", tests))
+assert "fails" in labels('"refuses" |fails', tests) and "fails" not in labels('test |"refuses"', tests)
+assert set(labels("@fast|\n", tests)) == {"launch_bounds", "max_registers", "unchecked", "fastmath", "unroll", "packed"}
+for word in reserved:
+    try:
+        client.ask_at("rename", tests, "fn |twice", newName=word)
+        assert False, word
+    except Failure as failure:
+        assert "word" in failure.message, failure
+assert client.ask_at("rename", tests, "fn |twice", newName="record")["changes"]
+client.change(tests, "@fast\n\ntes\n", "")
 client.change(tests, "twice(3)", "twise(3)")
 assert "twise" in client.told(tests)[0]["message"]
 print("tested")
