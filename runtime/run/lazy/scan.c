@@ -14,6 +14,7 @@
 /* A tile: STRETCH elements a thread, odd for the sake of shared memory's banks. A thread's chunk is
  * RUN elements, or all of them where there are MANY threads without that. */
 enum { LANES = 128, STRETCH = 17, TILE = LANES * STRETCH, TILES = 4, CHUNK = TILES * TILE };
+enum { WAYS = 4 }; /* stretches that one thread of a CPU sums side by side */
 enum { RUN = 128, MANY = 16384 };
 
 /* One launch: of the sums up to each element, or, without a target, of the chunks' sums. */
@@ -298,42 +299,78 @@ static const char *put_lone_total(kj_text *t)
     return from;
 }
 
-/* "for" each stretch of the tile, and in it each element `i`; a full tile has loops of known lengths. */
-static void put_lone_loops(const pass *p, kj_text *t, const char *before, const char *body,
-                           const char *after)
+/* A part of a tile: "for" each stretch of it, and in it each element `i`. */
+static void put_part(const pass *p, kj_text *t, const char *before, const char *body,
+                     const char *after)
 {
-    const char a = p->axis;
     kj_text_printf(t,
-                   "if start + %d <= end {\n"
-                   "for t in range(%d) {\n%s"
-                   "for j in range(%d) {\nlet i%c = start + t * %d + j\n%s}\n%s"
-                   "}\n"
                    "} else {\n"
                    "for t in range(%d) {\n%s"
                    "for i%c in range(start + t * %d, min(start + (t + 1) * %d, end)) {\n%s}\n%s"
                    "}\n"
                    "}\n",
-                   TILE, LANES, before, STRETCH, a, STRETCH, body, after, LANES, before, a, STRETCH,
-                   STRETCH, body, after);
+                   LANES, before, p->axis, STRETCH, STRETCH, body, after);
 }
 
-/* Into `t` what is done with each element x of a stretch. */
-static void put_lone_element(pass *p, kj_text *t)
+/* The same of a whole tile, whose loops have known lengths, and of a part. */
+static void put_lone_loops(const pass *p, kj_text *t, const char *before, const char *body,
+                           const char *after)
+{
+    kj_text_printf(t,
+                   "if start + %d <= end {\n"
+                   "for t in range(%d) {\n%s"
+                   "for j in range(%d) {\nlet i%c = start + t * %d + j\n%s}\n%s"
+                   "}\n",
+                   TILE, LANES, before, STRETCH, p->axis, STRETCH, body, after);
+    put_part(p, t, before, body, after);
+}
+
+/* What is done with each element x of a stretch, whose sum so far is `sum`. */
+static void put_lone_element(pass *p, kj_text *t, const char *sum)
 {
     put_element(p, t);
     if (p->target >= 0 && p->exclusive)
-        kj_text_printf(t, "tile[i%c - start] = sum\n", p->axis);
-    kj_text_puts(t, "sum += x\n");
+        kj_text_printf(t, "tile[i%c - start] = %s\n", p->axis, sum);
+    kj_text_printf(t, "%s += x\n", sum);
     if (p->target >= 0 && !p->exclusive)
-        kj_text_printf(t, "tile[i%c - start] = sum\n", p->axis);
+        kj_text_printf(t, "tile[i%c - start] = %s\n", p->axis, sum);
 }
 
-static void put_lone_tile(pass *p, const char *element, const char *store)
+/* The sums of a tile's stretches. Those of a whole tile are made several at a time: a sum of floats waits for the one before
+ * it, and the next stretch's need not. */
+static void put_lone_sums(pass *p, kj_text *t)
+{
+    kj_text several = {0}, one = {0};
+    char begin[64];
+    const char *acc = kj_type_name(p->types->acc);
+    kj_snprintf(begin, sizeof begin, "var sum: %s = 0\n", acc);
+    put_lone_element(p, &several, "several[w]");
+    put_lone_element(p, &one, "sum");
+    kj_text_printf(t,
+                   "if start + %d <= end {\n"
+                   "for t in range(0, %d, %d) {\n"
+                   "let several = local.array(%d, %s)\n"
+                   "for w in range(%d) { several[w] = 0 }\n"
+                   "for j in range(%d) {\n"
+                   "for w in range(%d) {\n"
+                   "let i%c = start + (t + w) * %d + j\n%s"
+                   "}\n"
+                   "}\n"
+                   "for w in range(%d) { ends[t + w] = several[w] }\n"
+                   "}\n",
+                   TILE, LANES, WAYS, WAYS, acc, WAYS, STRETCH, WAYS, p->axis, STRETCH,
+                   several.data ? several.data : "", WAYS);
+    put_part(p, t, begin, one.data ? one.data : "", "ends[t] = sum\n");
+    t->failed |= several.failed || one.failed;
+    kj_text_free(&several);
+    kj_text_free(&one);
+}
+
+static void put_lone_tile(pass *p, const char *store)
 {
     kj_text *t = &p->k.body;
     char text[128];
-    kj_snprintf(text, sizeof text, "var sum: %s = 0\n", kj_type_name(p->types->acc));
-    put_lone_loops(p, t, text, element, "ends[t] = sum\n");
+    put_lone_sums(p, t);
     if (p->target < 0) {
         kj_text_printf(t, "carry += %s[0]\n", put_lone_total(t));
         return;
@@ -347,9 +384,8 @@ static void put_lone_tile(pass *p, const char *element, const char *store)
 static void put_lone_body(pass *p)
 {
     kj_text *t = &p->k.body;
-    kj_text element = {0}, store = {0};
+    kj_text store = {0};
     put_chunk(p);
-    put_lone_element(p, &element);
     if (p->target >= 0) {
         char sum[32];
         kj_snprintf(sum, sizeof sum, "tile[i%c - start] + before", p->axis);
@@ -357,12 +393,11 @@ static void put_lone_body(pass *p)
     }
     kj_text_printf(t, "let others = shared.array(%d, %s)\nfor start in range(first, end, %d) {\n",
                    LANES, kj_type_name(p->types->acc), TILE);
-    put_lone_tile(p, element.data ? element.data : "", store.data ? store.data : "");
+    put_lone_tile(p, store.data ? store.data : "");
     kj_text_puts(t, "}\n");
     if (p->target < 0)
         kj_text_puts(t, "sums[to] = carry\n");
-    t->failed |= element.failed || store.failed;
-    kj_text_free(&element);
+    t->failed |= store.failed;
     kj_text_free(&store);
 }
 
