@@ -199,10 +199,60 @@ static bool is_left(kj_tstmt *s, const kj_tblock *block)
     return last && last->kind == KJ_TS_LEAVE && last->u.leave == block;
 }
 
+/* `if a { r = 1; return } else { if b { r = 2; return } }`, whose second way has the rest behind it as well as who goes
+ * neither. */
+static void flatten(kj_tstmt *s, const kj_tblock *block)
+{
+    const kj_tstmt *yes = s->kind == KJ_TS_IF ? s->u.if_.yes : NULL;
+    if (!block || !yes || !s->u.if_.no || s->barrier || yes->kind != KJ_TS_ASSIGN || !yes->next ||
+        yes->next->kind != KJ_TS_LEAVE || yes->next->u.leave != block)
+        return;
+    (*last_of(&s->u.if_.no))->next = s->next;
+    s->next = s->u.if_.no;
+    s->u.if_.no = NULL;
+}
+
+/* ---- What a call returns ---- */
+
+typedef struct assignments {
+    const kj_var *var;
+    int n;
+} assignments;
+
+static bool count_assignment(void *ctx, const kj_tstmt *s, const kj_texpr *e)
+{
+    assignments *f = ctx;
+    f->n += !e && s->kind == KJ_TS_ASSIGN && s->u.assign.var == f->var;
+    return true;
+}
+
+/* A call whose returns have become one, which ends it, is its statements, and its result a name for that value: as if
+ * it had been written there. `decl` begins the result. */
+static void unwrap(kj_tstmt *decl)
+{
+    kj_tstmt *call = decl->next;
+    if (decl->kind != KJ_TS_DECL || decl->u.decl.init || !call || call->kind != KJ_TS_INLINE ||
+        call->u.block->leaves || !call->u.block->body)
+        return;
+    kj_tstmt *body = call->u.block->body, *last = *last_of(&body);
+    assignments f = {.var = decl->u.decl.var};
+    kj_walk(body, NULL, count_assignment, &f);
+    if (last->kind != KJ_TS_ASSIGN || last->u.assign.var != f.var || f.n != 1)
+        return;
+    kj_texpr *value = last->u.assign.value;
+    last->kind = KJ_TS_DECL;
+    last->u.decl.var = decl->u.decl.var;
+    last->u.decl.init = value;
+    last->u.decl.var->mutable = false;
+    last->next = call->next;
+    *decl = *body;
+}
+
 /* `ends`: the block that ends with the list, or NULL. */
 static void join_list(joining *j, kj_tstmt **list, const kj_tblock *ends)
 {
-    for (kj_tstmt *s = *list, *next; s; s = next) {
+    for (kj_tstmt *s = *list, *before = NULL, *next; s; before = s, s = next) {
+        flatten(s, ends);
         next = s->next;
         join_stmt(j, s, next ? NULL : ends);
         if (j->depth < DEEPEST && is_left(s, ends)) {
@@ -212,6 +262,8 @@ static void join_list(joining *j, kj_tstmt **list, const kj_tblock *ends)
             join_rest(j, s);
             return;
         }
+        if (before && s->kind == KJ_TS_INLINE)
+            unwrap(before);
     }
 }
 

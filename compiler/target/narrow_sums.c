@@ -418,6 +418,28 @@ static void narrow_function(search *f, value fn)
     free(f->order);
 }
 
+static bool widens(value i)
+{
+    LLVMOpcode op = LLVMGetInstructionOpcode(i);
+    if (op != LLVMZExt && op != LLVMSExt)
+        return false;
+    LLVMTypeRef from = LLVMTypeOf(LLVMGetOperand(i, 0));
+    if (LLVMGetTypeKind(from) != LLVMVectorTypeKind)
+        return false;
+    unsigned bits = LLVMGetIntTypeWidth(LLVMGetElementType(from));
+    return bits == BYTE || bits == HALF;
+}
+
+bool kj_widens_bytes(LLVMModuleRef module)
+{
+    for (value fn = LLVMGetFirstFunction(module); fn; fn = LLVMGetNextFunction(fn))
+        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(fn); b; b = LLVMGetNextBasicBlock(b))
+            for (value i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
+                if (widens(i))
+                    return true;
+    return false;
+}
+
 void kj_narrow_sums(LLVMModuleRef module)
 {
     LLVMContextRef ctx = LLVMGetModuleContext(module);

@@ -316,7 +316,11 @@ char *kj_target_optimise(kj_target *t, LLVMModuleRef module, const kj_compile_op
     cut_blocks(module);
     if (level > 1 && t->kind->last)
         error = run(t, module, t->kind->last);
-    if (!error && !t->kind->gpu && level > 1 && !large)
+    bool sums = !t->kind->gpu && level > 1 && !large;
+    /* a sum of nine less the one in the middle is one of eight, which has room in fewer bits */
+    if (!error && sums && kj_widens_bytes(module))
+        error = run(t, module, "function(reassociate)");
+    if (!error && sums)
         kj_narrow_sums(module);
     if (!error && !t->kind->gpu)
         kj_narrow_high_products(module);

@@ -136,6 +136,8 @@ bool kj_lane_range_of(LLVMValueRef v, kj_lane_known *known, const void *ctx, kj_
 
 /* Before code for a CPU is selected: what 16 bits hold, or 8, is computed in these. */
 void kj_narrow_sums(LLVMModuleRef module);
+/* Are there vectors of 8 or 16 bits that are widened? */
+bool kj_widens_bytes(LLVMModuleRef module);
 
 /* ---- counted_lanes.c ---- */
 

@@ -55,11 +55,20 @@ static bool is_one(kj_tile t)
 
 /* ---- Remainders ---- */
 
+/* One number, also where it is widened in two places. */
+static bool is_same(LLVMValueRef a, LLVMValueRef b)
+{
+    if (a == b || !LLVMIsACastInst(a) || !LLVMIsACastInst(b))
+        return a == b;
+    return LLVMGetInstructionOpcode(a) == LLVMGetInstructionOpcode(b) &&
+           LLVMTypeOf(a) == LLVMTypeOf(b) && LLVMGetOperand(a, 0) == LLVMGetOperand(b, 0);
+}
+
 /* Is b a part of the sum a? */
 static bool adds(LLVMValueRef a, LLVMValueRef b, int depth)
 {
-    if (a == b || depth > DEEPEST || !LLVMIsAInstruction(a))
-        return a == b;
+    if (is_same(a, b) || depth > DEEPEST || !LLVMIsAInstruction(a))
+        return is_same(a, b);
     LLVMOpcode op = LLVMGetInstructionOpcode(a);
     return ((op == LLVMAdd || op == LLVMSub) && adds(LLVMGetOperand(a, 0), b, depth + 1)) ||
            (op == LLVMAdd && adds(LLVMGetOperand(a, 1), b, depth + 1));
@@ -338,6 +347,13 @@ bool kj_seam_mends(kj_lower *lo, const kj_tstmt *s, kj_mask m)
            take_test(lo, &b, kj_lower_expr(lo, b.a, m), kj_lower_expr(lo, b.b, m));
 }
 
+bool kj_seam_unrolls(const kj_lower *lo, const kj_tstmt *s, kj_turns *turns)
+{
+    enum { WIDEST = 3 };
+    return lo->seam && lo->seam->open && kj_known_turns(s, turns) && turns->step != 0 &&
+           turns->n <= WIDEST;
+}
+
 /* ---- Statements without a condition around them ---- */
 
 static void fall_into(kj_lower *lo, LLVMBasicBlockRef block)
@@ -361,9 +377,12 @@ bool kj_lower_seam(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask
     fall_into(lo, done);
     kj_seam_end(lo, seam, again);
     LLVMPositionBuilderAtEnd(lo->b, again);
+    bool rolled = lo->rolled;
     lo->ahead = NULL; /* seldom run */
     lo->seam = seam;  /* which is over: nothing is looked for in it */
+    lo->rolled = true;
     kj_lower_stmts(lo, s, end, m);
+    lo->rolled = rolled;
     lo->seam = NULL;
     lo->ahead = ahead;
     lo->twin = twin;

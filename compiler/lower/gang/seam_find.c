@@ -2,7 +2,7 @@
 #include "lower/gang/seam.h"
 
 enum {
-    HEAVIEST = 120, /* statements worth a second copy */
+    HEAVIEST = 240, /* statements worth a second copy */
     NEAR =
         64, /* constants up to it are taken for the lower border, other bounds for the upper one */
     DEEPEST = 12, /* operands of operands */

@@ -50,7 +50,7 @@ static bool is_exit(const kj_tstmt *s)
 void kj_lower_part(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask outer, kj_mask m,
                    const kj_mask_slot *arrived)
 {
-    bool twin = lo->twin, before = lo->few;
+    bool twin = lo->twin, before = lo->few, rolled = lo->rolled;
     LLVMBasicBlockRef done = kj_new_block(lo, "join"), some = kj_new_block(lo, "some");
     lo->twin = true;
     int most = kj_has_dear_masks(s, end) ? TWIN_BYTES : lo->masks_cost ? TWIN_MOST : TWIN_CHEAP;
@@ -67,6 +67,8 @@ void kj_lower_part(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask
         kj_seam_end(lo, seam, few);
         LLVMPositionBuilderAtEnd(lo->b, few);
         lo->few = true;
+        lo->rolled |=
+            seam != NULL; /* a torus' borders are few, and much code where they are written out */
     }
     branch(lo, kj_mask_any(lo, m), some, done);
     kj_mask after = kj_lower_stmts(lo, s, end, m);
@@ -75,6 +77,7 @@ void kj_lower_part(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask
     fall_into(lo, done);
     lo->twin = twin;
     lo->few = before;
+    lo->rolled = rolled;
 }
 
 /* What follows a statement that may have lost threads of `outer`: m is left. */
@@ -396,8 +399,8 @@ static kj_mask lower_list(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, 
 static bool lower_copies(kj_lower *lo, const kj_tstmt *s, kj_mask m)
 {
     kj_turns turns;
-    bool parts = !lo->rolled && kj_is_over_parts(lo, s) && kj_known_turns(s, &turns);
-    if (!(parts || (!lo->rolled && kj_unroll_turns(s, &turns))) ||
+    bool parts = kj_is_over_parts(lo, s) && kj_known_turns(s, &turns);
+    if (lo->rolled || !(parts || kj_unroll_turns(s, &turns) || kj_seam_unrolls(lo, s, &turns)) ||
         kj_loses(s->u.for_.body, NULL, false))
         return false;
     kj_slot *slot = &lo->slots[s->u.for_.var->id];

@@ -144,6 +144,71 @@ static kj_tile each_row(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, int rows)
     return out;
 }
 
+/* Are the lanes of each row all within -b..2b-1, which is next to what b divides to 0? */
+static LLVMValueRef is_next(kj_lower *lo, kj_tile a, kj_tile b, int rows)
+{
+    LLVMTypeRef type = lo->types[a.type];
+    uint64_t fourth = (uint64_t)1 << (kj_types[a.type].bits - 3);
+    LLVMValueRef lanes = LLVMConstInt(type, a.lanes, false),
+                 most = LLVMConstInt(type, fourth, false);
+    LLVMValueRef zero = LLVMConstNull(type), next = LLVMConstInt(lo->i1, 1, false);
+    for (int r = 0; r < rows; r++) {
+        LLVMValueRef x = a.v[a.rows == 1 ? 0 : r], y = b.v[b.rows == 1 ? 0 : r];
+        LLVMValueRef twice = LLVMBuildSub(lo->b, LLVMBuildAdd(lo->b, y, y, ""), lanes, "");
+        next = also(lo, next, LLVMIntSGT, y, zero);
+        next = also(lo, next, LLVMIntSLT, y, most);
+        next = also(lo, next, LLVMIntSGE, x, LLVMBuildNeg(lo->b, y, ""));
+        next = also(lo, next, LLVMIntSLE, x, twice);
+    }
+    return next;
+}
+
+/* Then: less by b, or more, where it is not within 0..b-1. */
+static kj_tile brought_in(kj_lower *lo, kj_tile a, kj_tile b)
+{
+    kj_tile beyond = kj_tile_binary(lo, KJ_OP_GE, a, b), less = kj_tile_binary(lo, KJ_OP_SUB, a, b);
+    kj_tile below = kj_tile_binary(lo, KJ_OP_LT, a, kj_tile_const(lo, kj_int(a.type, 0)));
+    kj_tile more = kj_tile_binary(lo, KJ_OP_ADD, a, b);
+    return kj_tile_select(lo, beyond, less, kj_tile_select(lo, below, more, a));
+}
+
+/* Another block's tile of the same numbers, with rows of one type. */
+static void as_other(kj_lower *lo, kj_tile *t, kj_tile other)
+{
+    *t = kj_tile_dense(lo, *t);
+    for (int r = 0; r < t->rows && t->narrow != other.narrow; r++)
+        t->v[r] = t->narrow ? kj_tile_vector(lo, *t, r, t->lanes)
+                            : LLVMBuildTrunc(lo->b, t->v[r], LLVMTypeOf(other.v[r]), "");
+}
+
+/* A row that crosses a border, nearly always once: without a division, if it is so near. */
+static kj_tile at_border(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, int rows)
+{
+    if (a.lanes == 1)
+        return each_row(lo, op, kj_tile_dense(lo, a), b, rows);
+    LLVMBasicBlockRef from[2] = {kj_new_block(lo, "next"), kj_new_block(lo, "far")},
+                      done = kj_new_block(lo, "brought");
+    LLVMBuildCondBr(lo->b, is_next(lo, a, b, rows), from[0], from[1]);
+    LLVMPositionBuilderAtEnd(lo->b, from[1]);
+    kj_tile far = each_row(lo, op, kj_tile_dense(lo, a), b, rows), near = a;
+    from[1] = LLVMGetInsertBlock(lo->b);
+    LLVMBuildBr(lo->b, done);
+    LLVMPositionBuilderAtEnd(lo->b, from[0]);
+    near.wraps = false;
+    near = brought_in(lo, kj_tile_dense(lo, near), b);
+    near.bounds = far.bounds;
+    as_other(lo, &near, far);
+    from[0] = LLVMGetInsertBlock(lo->b);
+    LLVMBuildBr(lo->b, done);
+    LLVMPositionBuilderAtEnd(lo->b, done);
+    for (int r = 0; r < far.rows; r++) {
+        LLVMValueRef v = LLVMBuildPhi(lo->b, LLVMTypeOf(far.v[r]), "");
+        LLVMAddIncoming(v, (LLVMValueRef[]){near.v[r], far.v[r]}, from, 2);
+        far.v[r] = v;
+    }
+    return far;
+}
+
 bool kj_wrap_around(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, kj_tile *out)
 {
     if (op != KJ_OP_MOD || b.lanes > 1 || b.narrow || a.narrow || kj_is_known(b) ||
@@ -156,15 +221,13 @@ bool kj_wrap_around(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, kj_tile *out)
     side[0].rows = a.rows > b.rows ? a.rows : b.rows;
     LLVMBuildCondBr(lo->b, no_border(lo, a, b, side[0].rows, first), from[0], from[1]);
     LLVMPositionBuilderAtEnd(lo->b, from[1]);
-    side[1] = each_row(lo, op, kj_tile_dense(lo, a), b, side[0].rows);
+    side[1] = at_border(lo, op, a, b, side[0].rows);
     from[1] = LLVMGetInsertBlock(lo->b);
     LLVMBuildBr(lo->b, done);
     LLVMPositionBuilderAtEnd(lo->b, from[0]);
     memcpy(side[0].v, first, sizeof first);
     side[0].bounds = side[1].bounds;
-    side[0] = kj_tile_dense(lo, side[0]);
-    for (int r = 0; r < side[0].rows && side[0].narrow && !side[1].narrow; r++)
-        side[0].v[r] = kj_tile_vector(lo, side[0], r, a.lanes);
+    as_other(lo, &side[0], side[1]);
     LLVMBuildBr(lo->b, done);
     LLVMPositionBuilderAtEnd(lo->b, done);
     *out = side[1];
