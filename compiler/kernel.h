@@ -34,7 +34,7 @@ enum { KJ_SHORT_LAST = 4 };
 
 /* Of a block whose row is no multiple of GANG threads, a launch's code may know along which axes as many as WIDE of the
  * grid are side by side: so many that its gangs may go on into the next block (analysis/across.c). Of kernels with arrays
- * of bytes, or pairs of them, a vector is twice as many threads. */
+ * of bytes, or pairs of them, a vector is twice as many threads, and of others that stream rows. */
 enum { KJ_GANG = 16, KJ_GANG_OF_BYTES = 32, KJ_WIDE = 32 };
 static inline bool kj_is_short(const int64_t block[3], int axis, int gang)
 {
@@ -46,7 +46,7 @@ static inline bool kj_is_small_element(kj_dtype type)
 }
 
 /* Blocks that lie side by side and run together, at most. */
-enum { KJ_RUN_OF_BLOCKS = 64 };
+enum { KJ_RUN_OF_BLOCKS = 256 };
 
 /* What a launch fixes about a kernel. Arrays are indexed like the kernel's declarations. */
 typedef struct kj_spec {

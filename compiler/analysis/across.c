@@ -174,10 +174,10 @@ int kj_least_gang(const kj_tkernel *k)
     return KJ_GANG;
 }
 
-bool kj_go_across(kj_arena *arena, const kj_tkernel *k, int axis)
+bool kj_go_across(kj_arena *arena, const kj_tkernel *k, int axis, int gang)
 {
     enum { BUDGET = 100000 };
-    if (!k->small || !(k->wide >> axis & 1) || !kj_is_short(k->block, axis, kj_least_gang(k)) ||
+    if (!k->small || !(k->wide >> axis & 1) || !kj_is_short(k->block, axis, gang) ||
         has_blocks_of_its_own(k))
         return false;
     search f = {.kernel = k,

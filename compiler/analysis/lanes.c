@@ -25,6 +25,7 @@ typedef struct search {
     bool follows; /* or by more */
     bool loops;   /* there are some, which rows of a gang have in common */
     bool apart;   /* some access moves otherwise than by a few elements from lane to lane */
+    bool long_;   /* a loop has more than a few turns, or nobody knows how many */
 } search;
 
 /* ---- Accesses ---- */
@@ -147,10 +148,19 @@ static bool visit_access(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 
 static void count(search *f, const kj_tstmt *s);
 
+/* A thread that goes on along something has a cache to fill of its own. */
+static bool is_long_loop(const kj_tstmt *s)
+{
+    enum { FEW_TURNS = 8 };
+    kj_turns turns;
+    return s->kind != KJ_TS_FOR || !kj_known_turns(s, &turns) || turns.n > FEW_TURNS;
+}
+
 static void count_loop(search *f, const kj_tstmt *s)
 {
     f->depth++;
     f->loops = true;
+    f->long_ |= is_long_loop(s);
     if (s->kind == KJ_TS_WHILE)
         kj_walk_expr(s, s->u.while_.test, visit_access, f);
     count(f, s->kind == KJ_TS_WHILE ? s->u.while_.body : s->u.for_.body);
@@ -203,7 +213,7 @@ static bool visit_order(void *ctx, const kj_tstmt *s, const kj_texpr *e)
     return !*shows;
 }
 
-static bool is_long(const kj_tkernel *k, int axis)
+static bool has_length(const kj_tkernel *k, int axis)
 {
     return k->block[axis] >= (k->block[0] < FEW ? k->block[0] : FEW) && k->block[axis] > 1;
 }
@@ -220,10 +230,11 @@ bool kj_shows_order(const kj_tkernel *k)
     return shows;
 }
 
-/* How a CPU's lanes had best run: along that axis of threadIdx; or `flat`, by the threads' numbers. */
+/* How a CPU's lanes had best run: along that axis of threadIdx; or `flat`, by the threads' numbers. `streams`: rows of
+ * blocks side by side are gone through from end to end, as each line of memory is of use to one row, or the next few. */
 typedef struct lanes_of_gang {
     int axis;
-    bool flat, loops, apart; /* the last two as of `search` */
+    bool flat, loops, apart, streams; /* loops and apart: of `search` */
 } lanes_of_gang;
 
 /* `across`: by axis, do they go on into the next block? Then blocks are not narrow. */
@@ -231,13 +242,14 @@ static lanes_of_gang choose(kj_arena *arena, const kj_tkernel *k, const bool acr
 {
     lanes_of_gang best = {.axis = 0};
     bool narrow = kj_is_narrow(k) && !across[0];
-    if (!is_long(k, 1) && !is_long(k, 2) && !kj_is_narrow(k))
+    if (!has_length(k, 1) && !has_length(k, 2) && !kj_is_narrow(k))
         return best;
     bool shows = kj_shows_order(k);
     search x = {.narrow = narrow};
     double least = cost_along(&x, arena, k, 0, false);
     best.loops = x.loops;
     best.apart = x.apart;
+    best.streams = !shows && !x.apart && !x.long_;
     if (narrow) {
         double flat = cost_along(&(search){.narrow = true}, arena, k, 0, true);
         best.flat = flat <= least;
@@ -246,23 +258,40 @@ static lanes_of_gang choose(kj_arena *arena, const kj_tkernel *k, const bool acr
     least = narrow ? least : least * 2 / 3;
     for (int axis = 1; axis < 3 && !shows; axis++) {
         search f = {.narrow = narrow};
-        bool enough = is_long(k, axis) || (across[axis] && k->block[axis] > 1);
+        bool enough = has_length(k, axis) || (across[axis] && k->block[axis] > 1);
         double cost = enough ? cost_along(&f, arena, k, axis, false) : INFINITY;
         if (cost < least) {
-            best = (lanes_of_gang){.axis = axis, .loops = f.loops, .apart = f.apart};
+            best = (lanes_of_gang){
+                .axis = axis, .loops = f.loops, .apart = f.apart, .streams = !f.apart && !f.long_};
             least = cost;
         }
     }
     return best;
 }
 
+/* Half vectors of words in several rows are as many instructions as whole ones of one, and more values than there are
+ * registers for; in loops they share what the rows have in common. */
+static bool has_words(const kj_tkernel *k)
+{
+    for (int i = 0; i < k->nroots; i++)
+        if (kj_elem_size(k->roots[i]) > 4)
+            return false;
+    return true;
+}
+
+static bool had_best_go_on(const kj_tkernel *k, lanes_of_gang l)
+{
+    int gang = l.streams && has_words(k) ? KJ_GANG_OF_BYTES : kj_least_gang(k);
+    return !l.apart && kj_is_short(k->block, l.axis, gang);
+}
+
 /* Where elements are gathered, or rows are strips or columns, those of a block are better off. */
 static lanes_of_gang choose_across(kj_arena *arena, const kj_tkernel *k, bool across[3])
 {
     for (int axis = 0; axis < 3; axis++)
-        across[axis] = kj_go_across(arena, k, axis);
+        across[axis] = kj_go_across(arena, k, axis, KJ_GANG_OF_BYTES);
     lanes_of_gang best = choose(arena, k, across);
-    if (!across[best.axis] || !best.apart)
+    if (!across[best.axis] || had_best_go_on(k, best))
         return best;
     for (int axis = 0; axis < 3; axis++)
         across[axis] = false;
@@ -275,13 +304,14 @@ const kj_tkernel *kj_with_lanes(kj_arena *arena, const kj_tkernel *k)
     bool watched = k->checks & KJ_CHECKS_WATCHED; /* who knows the source's axes alone */
     lanes_of_gang best =
         watched ? (lanes_of_gang){.flat = kj_is_narrow(k)} : choose_across(arena, k, across);
-    if (best.axis == 0 && !best.flat && !across[0])
+    if (best.axis == 0 && !best.flat && !across[0] && !best.streams)
         return k;
     kj_tkernel *turned = KJ_NEW(arena, kj_tkernel);
     *turned = *k;
     turned->flat = best.flat;
     turned->across = !best.flat && across[best.axis];
     turned->shares = best.loops;
+    turned->streams = best.streams && !best.flat;
     turned->lanes = best.axis;
     turned->block[0] = k->block[best.axis];
     turned->block[best.axis] = k->block[0];

@@ -318,9 +318,10 @@ typedef struct kj_tkernel {
     int64_t block[3]; /* from the spec; 0 when unknown */
     int lanes; /* 0, or the axis that is exchanged with x in `block`, and for a gang: its lanes run along
                   that one. Nodes have the source's axes */
-    bool flat;   /* a gang's lanes go by the threads' numbers */
-    bool across; /* they go on into the next block, along x of `block` (analysis/across.c) */
-    bool shares; /* then: rows of a gang have loops in common */
+    bool flat;    /* a gang's lanes go by the threads' numbers */
+    bool across;  /* they go on into the next block, along x of `block` (analysis/across.c) */
+    bool shares;  /* then: rows of a gang have loops in common */
+    bool streams; /* what a row of threads accesses lies side by side, but for a few rows' */
     int launch_bounds[2]; /* max threads, min blocks; 0 when not given */
     int max_registers;    /* of a thread; 0 when not given */
     bool fastmath, unchecked;

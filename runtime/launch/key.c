@@ -104,24 +104,12 @@ static void make_key(kj_binding *b)
         consts[i] = value_bits(b->consts[i]);
 }
 
-static int gang_of(const kj_binding *b)
-{
-    const kj_kernel_decl *decl = b->kernel->decl;
-    for (int i = 0; i < decl->nparams; i++) {
-        const kj_kernel_param *p = &decl->params[i];
-        if (p->ndim > 0 && kj_is_small_element(p->generic >= 0 ? b->generics[p->generic] : p->type))
-            return KJ_GANG_OF_BYTES;
-    }
-    return KJ_GANG;
-}
-
 /* Along which axes are enough of the grid's threads side by side, where a block's are no whole gangs? */
 static unsigned find_wide(const kj_binding *b)
 {
     unsigned wide = 0;
-    int gang = gang_of(b);
     for (int i = 0; i < 3 && b->kernel->mod->ctx->ops->wide; i++)
-        if (kj_is_short(b->block, i, gang) &&
+        if (kj_is_short(b->block, i, KJ_GANG_OF_BYTES) &&
             b->grid[i] >= (KJ_WIDE + b->block[i] - 1) / b->block[i])
             wide |= 1u << i;
     return wide;

@@ -13,8 +13,10 @@
 enum {
     PIECE = 1 << 20,            /* bytes that are cleared between two looks at the halt */
     LOCAL_ON_STACK = 128 << 10, /* bytes of a gang's local arrays that may stand on the stack */
-    RUN_OF_ROWS = 8, /* blocks side by side that go through their rows together, of many threads */
-    RUN_OF_THREADS = 512, /* threads along x of those that gangs go across */
+    RUN_OF_LINES = 64,          /* blocks side by side that run together, of one row; */
+    RUN_OF_ROWS = 8,            /* of rows which they go through together, of many threads */
+    RUN_OF_THREADS = 512,       /* threads along x of those that gangs go across, */
+    RUN_OF_STREAM = 4096,       /* and of those that stream whole rows */
 };
 
 static void make_function(kj_lower *lo, const char *name)
@@ -209,14 +211,18 @@ static void make_position(kj_lower *lo, LLVMValueRef b)
     lo->block[2] = LLVMBuildUDiv(lo->b, rest, lo->grid[1], "");
 }
 
-/* Of those that gangs go across, as many as come to whole gangs. */
+/* Of those that gangs go across, as many as come to whole gangs. A row that streams is as long as may be: the processor
+ * fetches ahead of what goes on, and has pages of memory at hand for few rows. */
 static int64_t most_together(const kj_lower *lo)
 {
     bool rows = lo->kernel->block[1] * lo->kernel->block[2] > 1 && !lo->flat;
-    if (!lo->across)
-        return rows ? RUN_OF_ROWS : KJ_RUN_OF_BLOCKS;
+    bool streams = rows && lo->kernel->streams;
+    if (!lo->across && !streams)
+        return rows ? RUN_OF_ROWS : RUN_OF_LINES;
     int64_t width = lo->kernel->block[0], n = 1;
-    while (n < KJ_RUN_OF_BLOCKS && (n * width % lo->gang_lanes != 0 || n * width < RUN_OF_THREADS))
+    int64_t most = streams ? KJ_RUN_OF_BLOCKS : RUN_OF_LINES,
+            threads = streams ? RUN_OF_STREAM : RUN_OF_THREADS;
+    while (n < most && (n * width % lo->gang_lanes != 0 || n * width < threads))
         n *= 2;
     return n;
 }

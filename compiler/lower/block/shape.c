@@ -62,13 +62,13 @@ static int rows_of_gang(int64_t high, int most, bool even)
     return rows;
 }
 
-/* Across blocks gangs are those of a row of 16 threads, of bytes 32, where rows have something to share; else long ones, of one row:
+/* Across blocks gangs are those of a row of 16 threads, of bytes and of short loops 32, where rows have something to share; else long ones, of one row:
  * there is a second copy of the code, for the end of a run. */
 static int64_t along_blocks(const kj_lower *lo)
 {
     const int64_t *block = lo->kernel->block;
-    return lo->kernel->shares && block[1] % 2 == 0 ? kj_least_gang(lo->kernel)
-                                                   : block[0] * KJ_RUN_OF_BLOCKS;
+    int least = lo->kernel->streams ? KJ_GANG_OF_BYTES : kj_least_gang(lo->kernel);
+    return lo->kernel->shares && block[1] % 2 == 0 ? least : block[0] * KJ_RUN_OF_BLOCKS;
 }
 
 /* Four vector registers a value along x, and as many again by rows: enough independent operations
