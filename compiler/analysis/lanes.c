@@ -26,6 +26,8 @@ typedef struct search {
     bool loops;   /* there are some, which rows of a gang have in common */
     bool apart;   /* some access moves otherwise than by a few elements from lane to lane */
     bool long_;   /* a loop has more than a few turns, or nobody knows how many */
+    bool
+        dear; /* a row has a quotient or a function's value in common: several rows have a vector of them */
 } search;
 
 /* ---- Accesses ---- */
@@ -134,9 +136,16 @@ static int count_operations(search *f, const kj_texpr *e)
     return kj_step_is_short(s) ? 0 : math ? MATH : 1;
 }
 
+static bool is_dear(const kj_texpr *e)
+{
+    return (e->kind == KJ_TE_BINARY && e->u.binary.op == KJ_OP_DIV) ||
+           (e->kind == KJ_TE_CALL && kj_builtins[e->u.call.id].how == KJ_HOW_MATH);
+}
+
 static bool visit_access(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 {
     search *f = ctx;
+    f->dear |= e && is_dear(e) && kj_step_of(&f->steps, e) == KJ_STEP_STAYS;
     if (e && f->narrow)
         f->cost += turns_around(f) * count_rows(f) * count_operations(f, e);
     if (!e && s->kind == KJ_TS_STORE)
@@ -230,6 +239,11 @@ bool kj_shows_order(const kj_tkernel *k)
     return shows;
 }
 
+static bool may_stream(const search *f)
+{
+    return !f->apart && !f->long_ && !f->dear;
+}
+
 /* How a CPU's lanes had best run: along that axis of threadIdx; or `flat`, by the threads' numbers. `streams`: rows of
  * blocks side by side are gone through from end to end, as each line of memory is of use to one row, or the next few. */
 typedef struct lanes_of_gang {
@@ -249,7 +263,7 @@ static lanes_of_gang choose(kj_arena *arena, const kj_tkernel *k, const bool acr
     double least = cost_along(&x, arena, k, 0, false);
     best.loops = x.loops;
     best.apart = x.apart;
-    best.streams = !shows && !x.apart && !x.long_;
+    best.streams = !shows && may_stream(&x);
     if (narrow) {
         double flat = cost_along(&(search){.narrow = true}, arena, k, 0, true);
         best.flat = flat <= least;
@@ -262,7 +276,7 @@ static lanes_of_gang choose(kj_arena *arena, const kj_tkernel *k, const bool acr
         double cost = enough ? cost_along(&f, arena, k, axis, false) : INFINITY;
         if (cost < least) {
             best = (lanes_of_gang){
-                .axis = axis, .loops = f.loops, .apart = f.apart, .streams = !f.apart && !f.long_};
+                .axis = axis, .loops = f.loops, .apart = f.apart, .streams = may_stream(&f)};
             least = cost;
         }
     }
