@@ -122,24 +122,13 @@ static int run_module(kjit_context *ctx, const options *o, kjit_module *mod)
 
 /* ---- The file's params, for --help ---- */
 
-/* A default may go over lines. */
-static void print_on_a_line(const char *text)
-{
-    for (; *text; text++) {
-        if (*text == '\n')
-            text += strspn(text, " \t\r\n") - 1;
-        putchar(*text == '\r' || *text == '\n' || *text == '\t' ? ' ' : *text);
-    }
-}
-
 static void print_param(const kjit_param_info *p)
 {
     printf("  %s", p->name);
     if (p->type)
         printf(": %s", p->type);
     fputs(p->value ? " = " : "   (required)", stdout);
-    if (p->value)
-        print_on_a_line(p->value);
+    fputs(p->value ? p->value : "", stdout);
     printf(p->doc ? "   # %s\n" : "\n", p->doc);
 }
 

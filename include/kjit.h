@@ -557,7 +557,7 @@ KJIT_API int kjit_module_has_run(kjit_module *mod);
 typedef struct kjit_param_info {
     const char *name;
     const char *type;  /* "f32[,]"; NULL: that of its default */
-    const char *value; /* its default; NULL: a run must be given one */
+    const char *value; /* its default, on one line; NULL: a run must be given one */
     const char *doc;   /* the comment behind it on its line, or NULL */
 } kjit_param_info;
 
@@ -593,7 +593,7 @@ typedef struct kjit_kernel_param {
     size_t size; /* likewise */
     const char *name;
     const char *type;  /* as it is written: "f32[,]", "T", "Particle[]" */
-    const char *value; /* the default, as it is written; NULL: a launch must give it */
+    const char *value; /* the default, on one line; NULL: a launch must give it */
     const char *doc;   /* the comment behind it on its line, or NULL */
     int has_dtype; /* 1: dtype is the type's, or that of an array's elements; 0: it is generic */
     kjit_dtype dtype;

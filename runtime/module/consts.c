@@ -25,7 +25,7 @@ static kjit_const_info describe(kjit_module *mod, const kj_item *item)
     return (kjit_const_info){
         .name = item->name,
         .type = item->of     ? item->of->name
-                : item->type ? kj_module_text(mod, item->type->span)
+                : item->type ? kj_on_one_line(mod, item->type->span)
                              : NULL,
         .value = item->of ? number_of(mod, item)
                  : value  ? kj_on_one_line(mod, written)

@@ -4,20 +4,36 @@
 #include "module/module.h"
 #include "sema/program.h"
 
-/* Line ends and what is around them are a blank each, and none within the parentheses' ends. */
+/* Where the string that begins there ends, at `end` at the latest. */
+static uint32_t behind_string(const char *text, uint32_t at, uint32_t end)
+{
+    for (at++; at < end && text[at] != '"'; at++)
+        at += text[at] == '\\';
+    return at < end ? at + 1 : end;
+}
+
+/* Comments, line ends and blanks around them are a blank each, and none where brackets begin and end. */
 const char *kj_on_one_line(kjit_module *mod, kj_span span)
 {
     char *out = kj_arena_alloc(&mod->arena, span.end - span.begin + 1), *to = out;
     const char *text = mod->source.text;
-    for (uint32_t at = span.begin; at < span.end; at++) {
-        if (text[at] == '#')
-            at += (uint32_t)strcspn(text + at, "\r\n");
-        bool blank = strchr(" \t\r\n", text[at]);
-        if (!blank && text[at] == ')' && to[-1] == ' ')
+    for (uint32_t at = span.begin, end; at < span.end; at = end) {
+        bool begins = to == out || strchr(" ([", to[-1]);
+        end = text[at] == '"'   ? behind_string(text, at, span.end)
+              : text[at] == '#' ? at + (uint32_t)strcspn(text + at, "\r\n")
+                                : at + 1;
+        if (strchr(" \t\r\n#", text[at])) {
+            if (!begins)
+                *to++ = ' ';
+            continue;
+        }
+        if (strchr(")]", text[at]) && to > out && to[-1] == ' ')
             to--;
-        if (!blank || !strchr(" (", to[-1]))
-            *to++ = blank ? ' ' : text[at];
+        memcpy(to, text + at, end - at);
+        to += end - at;
     }
+    while (to > out && to[-1] == ' ')
+        to--;
     *to = '\0';
     return out;
 }
@@ -49,8 +65,7 @@ static const char *attributes_of(kjit_module *mod, const kj_item *kernel)
     span.begin = kernel->attrs->span.begin;
     while (mod->source.text[span.begin] != '@')
         span.begin--;
-    const char *text = kj_on_one_line(mod, span);
-    return kj_arena_printf(&mod->arena, "%.*s", (int)kj_trimmed(text, strlen(text)), text);
+    return kj_on_one_line(mod, span);
 }
 
 static const char *requirements_of(kjit_module *mod, const kj_item *kernel)
@@ -118,8 +133,8 @@ static kjit_kernel_param parameter(kjit_module *mod, const kj_kernel_decl *kerne
     return (kjit_kernel_param){
         .size = sizeof(kjit_kernel_param),
         .name = p->name,
-        .type = kj_module_text(mod, written->type->span),
-        .value = written->init ? kj_module_text(mod, value) : NULL,
+        .type = kj_on_one_line(mod, written->type->span),
+        .value = written->init ? kj_on_one_line(mod, value) : NULL,
         .doc = kj_remark_behind(mod, value.end),
         .has_dtype = !generic,
         .dtype = generic ? KJIT_BOOL : (kjit_dtype)p->type,

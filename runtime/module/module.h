@@ -133,11 +133,10 @@ void kj_list_consts(kjit_module *mod); /* consts.c: likewise */
 void kj_list_tests(kjit_module *mod);  /* tests.c: likewise */
 /* The test of its file with that title, or NULL (tests.c). */
 const kj_item *kj_test_named(const kjit_module *mod, const char *title);
-const char *kj_on_one_line(kjit_module *mod, kj_span span); /* the text there */
+const char *kj_on_one_line(kjit_module *mod, kj_span span); /* the text there, without comments */
 void kj_describe_kernels(kjit_module *mod);                 /* described.c: likewise */
 /* The comment behind `at` on its line, without the #, or NULL (params.c). */
 const char *kj_remark_behind(kjit_module *mod, uint32_t at);
-const char *kj_module_text(kjit_module *mod, kj_span span); /* a copy */
 /* A default value behind what ends at `before` and a `=`, with the parentheses around it, which its tree has not
  * (params.c). */
 kj_span kj_written_value(const kjit_module *mod, uint32_t before, kj_span span);

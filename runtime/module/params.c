@@ -4,12 +4,6 @@
 #include "module/module.h"
 #include "sema/program.h"
 
-const char *kj_module_text(kjit_module *mod, kj_span span)
-{
-    return kj_arena_printf(&mod->arena, "%.*s", (int)(span.end - span.begin),
-                           mod->source.text + span.begin);
-}
-
 /* Behind blanks, line ends and comments. */
 static uint32_t next_word(const char *text, uint32_t at)
 {
@@ -44,9 +38,9 @@ static void describe(kjit_module *mod, const kj_stmt *s, kjit_param_info *out)
 {
     const kj_expr *init = s->u.let.init;
     out->name = s->u.let.names->name;
-    out->type = s->u.let.type ? kj_module_text(mod, s->u.let.type->span) : NULL;
+    out->type = s->u.let.type ? kj_on_one_line(mod, s->u.let.type->span) : NULL;
     uint32_t before = s->u.let.type ? s->u.let.type->span.end : s->u.let.names->span.end;
-    out->value = init ? kj_module_text(mod, kj_written_value(mod, before, init->span)) : NULL;
+    out->value = init ? kj_on_one_line(mod, kj_written_value(mod, before, init->span)) : NULL;
     out->doc = kj_remark_behind(mod, s->span.end);
 }
 

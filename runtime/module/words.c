@@ -8,7 +8,8 @@
 #include "module/library.h"
 
 static const kjit_word_info words[] = {
-#define WORD(use, name, group, form, text) {name, group, form, text, sizeof(form) - 1, sizeof(text) - 1},
+#define WORD(use, name, group, form, text) \
+    {name, group, form, text, sizeof(form) - 1, sizeof(text) - 1},
 #include "lang/words.def"
 #undef WORD
 };
