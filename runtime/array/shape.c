@@ -9,8 +9,10 @@
 static kjit_status wrong_size(const kjit_array *a, int ndim, const int64_t *shape)
 {
     char from[KJ_SHAPE_TEXT], to[KJ_SHAPE_TEXT];
-    return kj_fail(a->ctx, KJIT_SHAPE, "an array of shape %s cannot have the shape %s",
-                   kj_shape_text(a->ndim, a->shape, from), kj_shape_text(ndim, shape, to));
+    return kj_fail(a->ctx, KJIT_SHAPE,
+                   "an array of shape %s cannot have the shape %s: it has %lld element%s",
+                   kj_shape_text(a->ndim, a->shape, from), kj_shape_text(ndim, shape, to),
+                   (long long)a->size, a->size == 1 ? "" : "s");
 }
 
 /* The shape with a number for -1: as many elements as the array has. */

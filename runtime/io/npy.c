@@ -136,7 +136,8 @@ static kjit_status take_list(kj_npy_reader *r, header *h)
 {
     if (!h->records.of)
         return kj_fail(r->ctx, KJIT_TYPE,
-                       "'%s' holds records: say of which type, as in load(\"%s\", Particle)",
+                       "'%s' holds records: say of which type, as in load(\"%s\", Particle), of a "
+                       "param as in x: Particle[]",
                        r->path, r->path);
     h->dtype = (kjit_dtype)h->records.of->type;
     return kj_npy_take_records(r, &h->records);

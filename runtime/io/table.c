@@ -363,6 +363,21 @@ static kjit_status read_rows(table *t, kjit_array **out)
     return status;
 }
 
+/* Spreadsheets write UTF-16 as "Unicode text": two bytes a character, of which one is zero in a number. */
+static kjit_status check_text(const table *t)
+{
+    const unsigned char *b = (const unsigned char *)t->text;
+    bool marked =
+        t->size >= 2 && ((b[0] == 0xff && b[1] == 0xfe) || (b[0] == 0xfe && b[1] == 0xff));
+    bool plain = t->size >= 4 && ((b[0] == 0) != (b[1] == 0)) && (b[0] == 0) == (b[2] == 0) &&
+                 (b[1] == 0) == (b[3] == 0);
+    return marked || plain ? kj_fail(t->q->ctx, KJIT_FORMAT,
+                                     "cannot read '%s': its text is UTF-16; save the table as "
+                                     "UTF-8 (\"CSV UTF-8\")",
+                                     t->q->path)
+                           : KJIT_OK;
+}
+
 kjit_status kj_table_load(const kj_load_request *q, kjit_array **out)
 {
     table t = {.q = q};
@@ -379,6 +394,8 @@ kjit_status kj_table_load(const kj_load_request *q, kjit_array **out)
         t.separator = '\t';
     if (kj_ends_with(q->kind, packed ? ".txt.gz" : ".txt"))
         t.separator = ' ';
+    if (status == KJIT_OK)
+        status = check_text(&t);
     if (status == KJIT_OK)
         status = read_first(&t);
     if (status == KJIT_OK)

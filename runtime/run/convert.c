@@ -83,18 +83,30 @@ static void put_type(kj_text *t, const char *name, int ndim)
 
 bool kj_run_is_of(kj_run *r, const kj_type_ref *type, kj_rvalue v, kj_mismatch *out)
 {
+    char shape[KJ_SHAPE_TEXT];
     kj_dtype elem = (kj_dtype)kj_run_type(r, type->name);
     const kjit_array *a = v.kind == KJ_R_ARRAY ? v.u.object->u.array : NULL;
     if (a && (kj_dtype)a->dtype == elem && a->ndim == type->ndim)
         return true;
-    *out = (kj_mismatch){.converts = a && a->ndim == type->ndim && kj_is_scalar(elem) &&
+    bool same = a && (kj_dtype)a->dtype == elem;
+    *out = (kj_mismatch){.axes = same ? a->ndim - type->ndim : 0,
+                         .converts = a && a->ndim == type->ndim && kj_is_scalar(elem) &&
                                      kj_is_scalar((kj_dtype)a->dtype)};
     put_type(&out->wanted, type->name, type->ndim);
     if (a)
         put_type(&out->got, kj_dtype_name(r->ctx, a->dtype), a->ndim);
-    else
+    if (a && a->ndim != type->ndim)
+        kj_text_printf(&out->got, " of shape %s", kj_shape_text(a->ndim, a->shape, shape));
+    if (!a)
         kj_text_puts(&out->got, kj_run_kind_name(v));
     return false;
+}
+
+bool kj_run_hint_axes(kj_run *r, const kj_mismatch *m)
+{
+    return kj_run_hint(r, m->axes > 0
+                              ? "a.ravel() makes one axis of all, a[i] and a[:, i] have one less"
+                              : "a.reshape(h, w) makes axes of it, with -1 for what is left");
 }
 
 bool kj_run_end_mismatch(kj_run *r, kj_span at, kj_mismatch *m)
@@ -115,7 +127,9 @@ static bool check_array(kj_run *r, kj_span at, const kj_type_ref *type, const ch
     if (!m.wanted.failed && !m.got.failed) {
         kj_run_fail(r, KJIT_TYPE, at, "%s is declared as %s, and its value is %s", what,
                     m.wanted.data, m.got.data);
-        if (m.converts)
+        if (m.axes != 0)
+            kj_run_hint_axes(r, &m);
+        else if (m.converts)
             kj_run_hint(r, "%s(...) makes a copy of that type", type->name);
         else if (v.kind == KJ_R_LIST || v.kind == KJ_R_TUPLE)
             kj_run_hint(r, "write array(%s, %s)", kj_quoted(r->source, at, false, "...").text,

@@ -192,8 +192,11 @@ static bool check_names(kj_run *r, const char *const *options, int n, bool param
         params_only ? "a param is given as name=value" : "an array is saved by name=file";
     for (int i = 0; i < n; i++) {
         const char *equals = strchr(options[i], '=');
-        if (!equals || equals == options[i] || (!params_only && !equals[1]))
-            return kj_run_fail(r, KJIT_INVALID, kj_run_nowhere, "'%s': %s", options[i], what);
+        if (!equals || equals == options[i] || (!params_only && !equals[1])) {
+            kj_run_fail(r, KJIT_INVALID, kj_run_nowhere, "'%s': %s", options[i], what);
+            return !equals && params_only && i + 1 < n && options[i + 1][0] == '=' &&
+                   kj_run_hint(r, "without blanks around the '='");
+        }
         bool found = false;
         for (const kj_stmt *s = r->block->body; s && !found; s = s->next) {
             if (s->kind != KJ_S_PARAM && (params_only || s->kind != KJ_S_LET))
@@ -275,6 +278,25 @@ static bool default_kind(kj_run *r, const kj_stmt *s, kj_rkind *out)
     return true;
 }
 
+/* 1,000 and 1 000: groups of three digits. */
+static bool hint_digits(kj_run *r, const char *name, const char *text)
+{
+    enum { MOST = 40 };
+    char plain[MOST + 1];
+    size_t n = strspn(text, "0123456789"), written = n;
+    if (n == 0 || n > 3 || !text[n])
+        return false;
+    memcpy(plain, text, n);
+    for (; text[written] && n + 3 <= MOST; n += 3, written += 4) {
+        if (!strchr(", '", text[written]) || strspn(text + written + 1, "0123456789") != 3)
+            return false;
+        memcpy(plain + n, text + written + 1, 3);
+    }
+    plain[n] = '\0';
+    return !text[written] && kj_run_hint(r, "digits have no '%c' between them: %s=%s",
+                                         text[strspn(text, "0123456789")], name, plain);
+}
+
 static bool wrong_kind(kj_run *r, const char *name, const char *text, kj_rkind wanted)
 {
     const char *kind = kj_run_kind_name((kj_rvalue){.kind = wanted});
@@ -282,10 +304,14 @@ static bool wrong_kind(kj_run *r, const char *name, const char *text, kj_rkind w
         return kj_run_fail(r, KJIT_INVALID, kj_run_nowhere, "param '%s' is %s, not an array", name,
                            kind);
     const char *digits = text + (*text == '-');
-    if (wanted == KJ_R_INT && *digits && !digits[strspn(digits, "0123456789")])
+    kj_rvalue number = kj_run_parse_number(text, strlen(text));
+    bool large = number.kind == KJ_R_FLOAT && fabs(number.u.f) >= 0x1p63;
+    if (wanted == KJ_R_INT && *digits && (large || !digits[strspn(digits, "0123456789")]))
         return kj_run_fail(r, KJIT_INVALID, kj_run_nowhere,
                            "param '%s' is an int, and '%s' does not fit 64 bits", name, text);
     kj_run_fail(r, KJIT_INVALID, kj_run_nowhere, "param '%s' is %s, '%s' is not", name, kind, text);
+    if (wanted == KJ_R_INT)
+        return hint_digits(r, name, text);
     if (wanted == KJ_R_ARRAY && access(text, F_OK) == 0)
         return kj_run_hint(r, "%s=@%s takes the file's array", name, text);
     if (wanted == KJ_R_ARRAY)
@@ -306,17 +332,46 @@ static bool is_too_large(kj_rvalue v, const char *text)
     return parts > 0;
 }
 
+/* "1e16", "2.5e17": a whole number of 64 bits, exactly, also where floats have none of the next ones. */
+static bool is_whole(const char *text, int64_t *out)
+{
+    enum { MOST_SCALE = 1000 };
+    bool minus = *text == '-', dot = false;
+    char *end;
+    uint64_t u = 0;
+    long scale = 0;
+    for (text += minus || *text == '+'; kj_is_digit(*text) || (*text == '.' && !dot); text++) {
+        dot |= *text == '.';
+        if (*text == '.')
+            continue;
+        scale -= dot;
+        if (__builtin_mul_overflow(u, 10, &u) || __builtin_add_overflow(u, *text - '0', &u))
+            return false;
+    }
+    long exponent = kj_to_lower(*text) == 'e' ? strtol(text + 1, &end, 10) : -1;
+    if (exponent < 0 || exponent > MOST_SCALE || *end || exponent + scale < 0)
+        return false;
+    for (scale += exponent; scale > 0 && u > 0; scale--)
+        if (__builtin_mul_overflow(u, 10, &u))
+            return false;
+    *out = minus ? -(int64_t)u : (int64_t)u;
+    return u <= INT64_MAX;
+}
+
 /* A number for a param of that kind: whole floats are ints too (n=1e6), ints are floats, and both
  * are complex. */
 static bool number_for(kj_run *r, const char *name, const char *text, kj_rkind wanted,
                        kj_rvalue *out)
 {
     kj_rvalue v = kj_run_parse_number(text, strlen(text));
+    int64_t whole;
     if (is_too_large(v, text))
         return kj_run_fail(r, KJIT_INVALID, kj_run_nowhere,
                            "param '%s': the number %s is too large for f64", name, text);
     if (wanted == KJ_R_INT && v.kind == KJ_R_FLOAT && fabs(v.u.f) < 0x1p53 && v.u.f == floor(v.u.f))
         v = kj_run_int((int64_t)v.u.f);
+    else if (wanted == KJ_R_INT && v.kind == KJ_R_FLOAT && is_whole(text, &whole))
+        v = kj_run_int(whole);
     if (wanted == KJ_R_FLOAT && v.kind == KJ_R_INT)
         v = kj_run_float(kj_run_as_float(v));
     if (wanted == KJ_R_COMPLEX && (v.kind == KJ_R_INT || v.kind == KJ_R_FLOAT))
@@ -358,9 +413,12 @@ static bool find_dtype(kj_run *r, const kj_type_ref *type, kj_rsource *f)
 static bool load_file(kj_run *r, const kj_type_ref *type, kj_rsource *f, kj_rvalue *out)
 {
     kjit_array *a = NULL;
-    return find_dtype(r, type, f) &&
-           kj_run_check(r, kjit_array_load_with(r->ctx, f->path, &f->how, &a), kj_run_nowhere) &&
-           kj_run_array(r, kj_run_nowhere, a, out);
+    if (!find_dtype(r, type, f))
+        return false;
+    kjit_status status = kjit_array_load_with(r->ctx, f->path, &f->how, &a);
+    if (kj_run_check(r, status, kj_run_nowhere))
+        return kj_run_array(r, kj_run_nowhere, a, out);
+    return status == KJIT_IO && kj_run_hint_file(r, f->path);
 }
 
 /* Of another type than the param's: how to get one that fits. */
@@ -391,6 +449,9 @@ static bool check_file(kj_run *r, const kj_stmt *s, const kj_rsource *f, kj_rval
                     s->u.let.names->name, m.wanted.data, f->path, member ? ":" : "",
                     member ? member : "", m.got.data);
         hint_fitting(r, s, f, m.converts);
+        if (m.axes != 0)
+            kj_run_hint(r, "let the param be of the file's axes: a.%s makes the others of it",
+                        m.axes > 0 ? "ravel()" : "reshape(h, w)");
     }
     return kj_run_end_mismatch(r, kj_run_nowhere, &m);
 }

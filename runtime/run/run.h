@@ -24,10 +24,12 @@ bool kj_run_convert(kj_run *r, kj_span at, const kj_type_ref *type, const char *
 /* Is it an array of that type? Else both as texts, which kj_run_end_mismatch lets go of; that returns false. */
 typedef struct kj_mismatch {
     kj_text wanted, got; /* "f32[,]" */
-    bool converts;       /* element by element, it would be */
+    int axes;      /* of elements of that type: how many more it has than it should; 0: as many */
+    bool converts; /* element by element, it would be */
 } kj_mismatch;
 
 bool kj_run_is_of(kj_run *r, const kj_type_ref *type, kj_rvalue v, kj_mismatch *out);
+bool kj_run_hint_axes(kj_run *r, const kj_mismatch *m);
 bool kj_run_end_mismatch(kj_run *r, kj_span at, kj_mismatch *m);
 /* A type by its name, one of the file's records too: KJ_VOID where there is none. */
 kjit_dtype kj_run_type(const kj_run *r, const char *name);
@@ -128,6 +130,8 @@ typedef struct kj_rsource {
     kjit_load_options how;
     int64_t shape[KJIT_MAX_NDIM];
 } kj_rsource;
+bool kj_run_hint_file(kj_run *r,
+                      const char *path); /* behind a failure: one that is not there? False */
 bool kj_run_source(kj_run *r, const char *text, kj_rsource *out);
 /* --save, at the end of the block. */
 bool kj_run_save_all(kj_run *r);

@@ -72,9 +72,13 @@ static bool take_how(kj_run *r, const kj_rcall *c, kjit_load_options *how,
 static bool hint_load(kj_run *r, kjit_status status, const char *path, const kjit_load_options *how)
 {
     const char *format = how->format;
+    if (status == KJIT_IO)
+        return kj_run_hint_file(r, path);
     if (status == KJIT_TYPE && !how->as_dtype && kj_file_is_raw(path, format))
         return kj_run_hint(r, "load(\"%s\", f32%s%s%s) takes them as f32", path,
                            format ? ", format=\"" : "", format ? format : "", format ? "\"" : "");
+    if (status == KJIT_INVALID && how->shape && !kj_file_is_raw(path, format))
+        return kj_run_hint(r, "the file has its own shape; another is load(...).reshape(...)");
     return status == KJIT_INVALID && !how->name && kj_file_has_names(path, format) &&
            kj_run_hint(r, "load(\"%s\", name=\"...\") takes the one of that name", path);
 }
@@ -97,9 +101,11 @@ bool kj_run_sample_rate(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     const char *path;
     int64_t rate;
-    if (!kj_run_may_use_files(r, c->span) || !kj_run_arg_text(r, c, 0, &path) ||
-        !kj_run_check(r, kjit_sample_rate(r->ctx, path, &rate), c->span))
+    if (!kj_run_may_use_files(r, c->span) || !kj_run_arg_text(r, c, 0, &path))
         return false;
+    kjit_status status = kjit_sample_rate(r->ctx, path, &rate);
+    if (!kj_run_check(r, status, c->span))
+        return status == KJIT_IO && kj_run_hint_file(r, path);
     *out = kj_run_int(rate);
     return true;
 }

@@ -75,6 +75,21 @@ kj_rvalue kj_run_load(kjit_dtype dtype, const void *p)
     return z;
 }
 
+/* Of a number that a type does not hold: which does, as an array's elements, and what a conversion makes of it. */
+static bool hint_wider(kj_run *r, kj_rvalue v, kj_dtype narrow, const char *name)
+{
+    static const kj_dtype types[] = {KJ_U16, KJ_I16, KJ_U32, KJ_I32,
+                                     KJ_U64, KJ_I64, KJ_F32, KJ_F64};
+    kj_rshort text = kj_run_short(v);
+    const char *becomes = kj_is_float(narrow) ? "is infinite" : "takes the low bits";
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (types[i] != narrow && kj_is_float(types[i]) == kj_is_float(narrow) &&
+            kj_converts(narrow, types[i]) && kj_value_fits(kj_run_to_value(v), types[i]))
+            return kj_run_hint(r, "%s(%s) %s; an array of %s holds it", name, text.text, becomes,
+                               kj_types[types[i]].name);
+    return kj_run_hint(r, "%s(%s) %s", name, text.text, becomes);
+}
+
 bool kj_run_pack(kj_run *r, kj_span at, kjit_dtype dtype, kj_rvalue v,
                  unsigned char out[KJ_RUN_ELEMENT])
 {
@@ -116,8 +131,7 @@ bool kj_run_pack(kj_run *r, kj_span at, kjit_dtype dtype, kj_rvalue v,
     kj_value value = kj_run_to_value(v);
     if (!kj_value_fits(value, to)) {
         kj_run_fail(r, KJIT_TYPE, at, "%s does not fit in %s", kj_run_short(v).text, name);
-        return kj_run_hint(r, kj_is_float(to) ? "%s(%s) is infinite" : "%s(%s) takes the low bits",
-                           name, kj_run_short(v).text);
+        return hint_wider(r, v, to, name);
     }
     kj_value_write(out, 0, kj_fold_convert(value, to));
     return true;
