@@ -19,7 +19,7 @@ static const command commands[] = {
             "FILE is a .knl file, or - for standard input. name=value sets a param of the run "
             "block:\n"
             "  n=5000  dt=0.1  fast=true  x=@data.npy  y=@data.npz:y  image=@photo.png\n"
-            "  z=@volume.raw,dtype=f32,shape=64x64x64\n"
+            "  z=@volume.raw,dtype=f32,shape=64x64x64  seeds=1,2,3\n"
             "\n"
             "--sweep runs it for each value of a param, given as a list or a range; several are "
             "combined. A row\n"

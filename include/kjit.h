@@ -1418,8 +1418,9 @@ KJIT_API kjit_status kjit_cache_clear(kjit_context *ctx, int *removed);
 /* ---- Run blocks ---- */
 
 typedef struct kjit_run_options {
-    /* "name=value": 5, 2.5, true, @file.npy, @table.csv, @photo.png, @file.npz:name; as kjit_load_options has them
-     * "@file.raw,dtype=f32,shape=480x640,offset=16,order=big", and format=raw. */
+    /* "name=value": 5, 2.5, true, 1,2,3 (a list, a tuple or an array of one axis), @file.npy, @table.csv, @photo.png,
+     * @file.npz:name; as kjit_load_options has them "@file.raw,dtype=f32,shape=480x640,offset=16,order=big", and
+     * format=raw. */
     const char *const *params;
     int nparams;
     /* "name=file": arrays to save when the block has ended; "name=file.png,low=0,high=100" and

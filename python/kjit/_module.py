@@ -133,7 +133,7 @@ class Module(_kjit.Module):
 
     def run(self, *, save=None, **params):
         """Runs the source's run block: mod.run(n=1000, image="@photo.png", x=numpy_array, save={"out": "blurred.png"}).
-        A path, pathlib's or "@photo.png", is a file's array; an array goes through a file of its own."""
+        A path, pathlib's or "@photo.png", is a file's array; an array goes through a file of its own; a list is one of numbers."""
         if save is not None and not hasattr(save, "items"):
             raise _errors.ArgumentError(f"save is {{'name': 'file'}}, not {_interop.what_is(save)}")
         with tempfile.TemporaryDirectory() as folder:
@@ -147,6 +147,8 @@ class Module(_kjit.Module):
             return value
         if isinstance(value, os.PathLike):
             return "@" + os.fspath(value)
+        if isinstance(value, (list, tuple)) and value and all(isinstance(item, numbers.Number) for item in value):
+            return ",".join(str(self._param(name, item, folder)) for item in value)
         if not _interop.has_buffer(value) and not _interop.is_array(value):
             raise _errors.ArgumentError(f"'{name}' takes a number, a text, a path or an array, not {_interop.what_is(value)}"
                                         + _interop.how_to_make(value))

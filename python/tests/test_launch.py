@@ -115,6 +115,14 @@ class Launches(unittest.TestCase):
     def test_doc(self):
         self.assertEqual(self.mod.saxpy.__doc__, "y += a * x\n\nkernel saxpy(a: f32, x: f32[], y: f32[])")
 
+    def test_run_with_lists(self):
+        mod = module("run { param s = [1]; param t = (1, 0.5); param x: f32[]; assert(len(s) == 3 and t[1] == 2 and x.sum() == 4) }")
+        mod.run(s=[1, 2, np.int32(3)], t=(4, 2), x=[1.5, 2.5])
+        with self.assertRaisesRegex(kjit.Error, "param 't' has 2 values"):
+            mod.run(s=[1], t=(1, 2, 3), x=[1])
+        with self.assertRaises(kjit.ArgumentError):
+            mod.run(s=[[1]], x=[1])
+
     def test_parameters(self):
         mod = module("kernel k<T: float>(a: T,  # a factor\n x: T[], const n: i32 = 4) { x[0] = a + n }\nrecord P { x: f32 }\n")
         a, x, n = mod.k.parameters

@@ -231,10 +231,13 @@ static bool check_required(kj_run *r)
         const char *name = s->u.let.names->name;
         kj_run_fail(r, KJIT_INVALID, s->span, "param '%s' has no default and was given no value",
                     name);
+        int ndim = s->u.let.type->ndim;
         return kj_run_hint(r,
-                           s->u.let.type->ndim > 0 ? "an array comes from a file: %s=@data.npy"
-                                                   : "give it behind the file's name: %s=...",
-                           name);
+                           ndim == 1
+                               ? "an array comes from a file or is listed: %s=@data.npy, %s=1,2"
+                           : ndim > 0 ? "an array comes from a file: %s=@data.npy"
+                                      : "give it behind the file's name: %s=...",
+                           name, name);
     }
     return true;
 }
@@ -263,123 +266,20 @@ static bool makes_array(kj_run *r, const kj_expr *e)
            (id >= KJ_RUN_TO_DEVICE && id <= KJ_RUN_COPY);
 }
 
-/* The kind a param without a type has: its default's. */
-static bool default_kind(kj_run *r, const kj_stmt *s, kj_rkind *out)
+/* An array, but no one in particular. */
+static bool is_any_array(kj_rvalue v)
 {
-    kj_rvalue v;
-    *out = KJ_R_ARRAY;
+    return v.kind == KJ_R_ARRAY && !v.u.object;
+}
+
+/* What a param without a type is like: its default, or any array. */
+static bool default_of(kj_run *r, const kj_stmt *s, kj_rvalue *out)
+{
+    *out = (kj_rvalue){.kind = KJ_R_ARRAY};
     if (!s->u.let.init ||
         makes_array(r, s->u.let.init)) /* no scalar: those have types that are known */
         return true;
-    if (!kj_run_eval(r, s->u.let.init, &v))
-        return false;
-    *out = v.kind;
-    kj_run_drop(&v);
-    return true;
-}
-
-/* 1,000 and 1 000: groups of three digits. */
-static bool hint_digits(kj_run *r, const char *name, const char *text)
-{
-    enum { MOST = 40 };
-    char plain[MOST + 1];
-    size_t n = strspn(text, "0123456789"), written = n;
-    if (n == 0 || n > 3 || !text[n])
-        return false;
-    memcpy(plain, text, n);
-    for (; text[written] && n + 3 <= MOST; n += 3, written += 4) {
-        if (!strchr(", '", text[written]) || strspn(text + written + 1, "0123456789") != 3)
-            return false;
-        memcpy(plain + n, text + written + 1, 3);
-    }
-    plain[n] = '\0';
-    return !text[written] && kj_run_hint(r, "digits have no '%c' between them: %s=%s",
-                                         text[strspn(text, "0123456789")], name, plain);
-}
-
-static bool wrong_kind(kj_run *r, const char *name, const char *text, kj_rkind wanted)
-{
-    const char *kind = kj_run_kind_name((kj_rvalue){.kind = wanted});
-    if (*text == '@')
-        return kj_run_fail(r, KJIT_INVALID, kj_run_nowhere, "param '%s' is %s, not an array", name,
-                           kind);
-    const char *digits = text + (*text == '-');
-    kj_rvalue number = kj_run_parse_number(text, strlen(text));
-    bool large = number.kind == KJ_R_FLOAT && fabs(number.u.f) >= 0x1p63;
-    if (wanted == KJ_R_INT && *digits && (large || !digits[strspn(digits, "0123456789")]))
-        return kj_run_fail(r, KJIT_INVALID, kj_run_nowhere,
-                           "param '%s' is an int, and '%s' does not fit 64 bits", name, text);
-    kj_run_fail(r, KJIT_INVALID, kj_run_nowhere, "param '%s' is %s, '%s' is not", name, kind, text);
-    if (wanted == KJ_R_INT)
-        return hint_digits(r, name, text);
-    if (wanted == KJ_R_ARRAY && access(text, F_OK) == 0)
-        return kj_run_hint(r, "%s=@%s takes the file's array", name, text);
-    if (wanted == KJ_R_ARRAY)
-        return kj_run_hint(r, "arrays come from files: %s=@data.npy", name);
-    return wanted == KJ_R_BOOL ? kj_run_hint(r, "%s=true or %s=false", name, name) : false;
-}
-
-/* Digits that make more than the largest number, which would be infinite without a word: parts are infinite that no
- * "inf" says to be. */
-static bool is_too_large(kj_rvalue v, const char *text)
-{
-    int parts = (v.kind == KJ_R_FLOAT || v.kind == KJ_R_COMPLEX) && isinf(v.u.f);
-    parts += v.kind == KJ_R_COMPLEX && isinf(v.imag);
-    while ((text = strstr(text, "inf")) != NULL) {
-        text += strlen("inf");
-        parts--;
-    }
-    return parts > 0;
-}
-
-/* "1e16", "2.5e17": a whole number of 64 bits, exactly, also where floats have none of the next ones. */
-static bool is_whole(const char *text, int64_t *out)
-{
-    enum { MOST_SCALE = 1000 };
-    bool minus = *text == '-', dot = false;
-    char *end;
-    uint64_t u = 0;
-    long scale = 0;
-    for (text += minus || *text == '+'; kj_is_digit(*text) || (*text == '.' && !dot); text++) {
-        dot |= *text == '.';
-        if (*text == '.')
-            continue;
-        scale -= dot;
-        if (__builtin_mul_overflow(u, 10, &u) || __builtin_add_overflow(u, *text - '0', &u))
-            return false;
-    }
-    long exponent = kj_to_lower(*text) == 'e' ? strtol(text + 1, &end, 10) : -1;
-    if (exponent < 0 || exponent > MOST_SCALE || *end || exponent + scale < 0)
-        return false;
-    for (scale += exponent; scale > 0 && u > 0; scale--)
-        if (__builtin_mul_overflow(u, 10, &u))
-            return false;
-    *out = minus ? -(int64_t)u : (int64_t)u;
-    return u <= INT64_MAX;
-}
-
-/* A number for a param of that kind: whole floats are ints too (n=1e6), ints are floats, and both
- * are complex. */
-static bool number_for(kj_run *r, const char *name, const char *text, kj_rkind wanted,
-                       kj_rvalue *out)
-{
-    kj_rvalue v = kj_run_parse_number(text, strlen(text));
-    int64_t whole;
-    if (is_too_large(v, text))
-        return kj_run_fail(r, KJIT_INVALID, kj_run_nowhere,
-                           "param '%s': the number %s is too large for f64", name, text);
-    if (wanted == KJ_R_INT && v.kind == KJ_R_FLOAT && fabs(v.u.f) < 0x1p53 && v.u.f == floor(v.u.f))
-        v = kj_run_int((int64_t)v.u.f);
-    else if (wanted == KJ_R_INT && v.kind == KJ_R_FLOAT && is_whole(text, &whole))
-        v = kj_run_int(whole);
-    if (wanted == KJ_R_FLOAT && v.kind == KJ_R_INT)
-        v = kj_run_float(kj_run_as_float(v));
-    if (wanted == KJ_R_COMPLEX && (v.kind == KJ_R_INT || v.kind == KJ_R_FLOAT))
-        v = kj_run_complex(kj_run_as_float(v), 0);
-    if (v.kind != wanted)
-        return wrong_kind(r, name, text, wanted);
-    *out = v;
-    return true;
+    return kj_run_eval(r, s->u.let.init, out);
 }
 
 static bool kind_of_type(const kj_run *r, const kj_type_ref *type, kj_rkind *out)
@@ -482,25 +382,60 @@ static bool load_override(kj_run *r, const kj_stmt *s, const char *text, kj_rval
     return ok;
 }
 
-static bool override_value(kj_run *r, const kj_stmt *s, const char *text, kj_rvalue *out)
+/* What the text makes of a param that is like `like`. */
+static bool value_like(kj_run *r, const kj_stmt *s, const char *text, kj_rvalue like,
+                       kj_rvalue *out)
 {
     const char *name = s->u.let.names->name;
-    kj_rkind wanted;
-    if ((!s->u.let.type || !kind_of_type(r, s->u.let.type, &wanted)) &&
-        !default_kind(r, s, &wanted))
-        return false;
-    if (wanted == KJ_R_STRING)
-        return kj_run_string(r, kj_run_nowhere, text, strlen(text), out);
-    if (wanted == KJ_R_ARRAY) {
-        if (*text != '@')
-            return wrong_kind(r, name, text, wanted);
-        return load_override(r, s, text + 1, out);
-    }
-    if (wanted != KJ_R_BOOL && wanted != KJ_R_INT && wanted != KJ_R_FLOAT && wanted != KJ_R_COMPLEX)
+    switch (like.kind) {
+    case KJ_R_STRING: return kj_run_string(r, kj_run_nowhere, text, strlen(text), out);
+    case KJ_R_LIST:
+    case KJ_R_TUPLE:
+        return *text == '@' ? kj_run_param_wrong(r, name, text, like.kind)
+                            : kj_run_param_items(r, name, text, like, out);
+    case KJ_R_BOOL:
+    case KJ_R_INT:
+    case KJ_R_FLOAT:
+    case KJ_R_COMPLEX: return kj_run_param_number(r, name, text, like.kind, out);
+    case KJ_R_ARRAY: return kj_run_param_wrong(r, name, text, KJ_R_ARRAY);
+    default:
         return kj_run_fail(r, KJIT_INVALID, kj_run_nowhere,
                            "param '%s' is %s: it cannot be given here", name,
-                           kj_run_kind_name((kj_rvalue){.kind = wanted}));
-    return number_for(r, name, text, wanted, out);
+                           kj_run_kind_name(like));
+    }
+}
+
+/* An array of one axis may be given as its elements. */
+static bool can_be_listed(const kj_run *r, const kj_type_ref *type)
+{
+    kj_dtype t = (kj_dtype)kj_run_type(r, type->name);
+    return type->ndim == 1 && (kj_is_scalar(t) || kj_is_complex_type(t));
+}
+
+static bool listed(kj_run *r, const kj_stmt *s, const char *text, kj_rvalue *out)
+{
+    kjit_dtype type = kj_run_type(r, s->u.let.type->name);
+    kj_rvalue items;
+    if (!kj_run_param_elements(r, s->u.let.names->name, text, (kj_dtype)type, &items))
+        return false;
+    bool ok = kj_run_items_array(r, kj_run_nowhere, items, type, out);
+    kj_run_drop(&items);
+    return ok;
+}
+
+static bool override_value(kj_run *r, const kj_stmt *s, const char *text, kj_rvalue *out)
+{
+    const kj_type_ref *type = s->u.let.type;
+    kj_rvalue like = {0};
+    bool typed = type && kind_of_type(r, type, &like.kind);
+    if (!typed && !default_of(r, s, &like))
+        return false;
+    bool ok = like.kind == KJ_R_ARRAY && *text == '@' ? load_override(r, s, text + 1, out)
+              : typed && can_be_listed(r, type)       ? listed(r, s, text, out)
+                                                      : value_like(r, s, text, like, out);
+    if (!typed && !is_any_array(like))
+        kj_run_drop(&like);
+    return ok;
 }
 
 bool kj_run_param(kj_run *r, const kj_stmt *s)

@@ -136,6 +136,20 @@ bool kj_run_source(kj_run *r, const char *text, kj_rsource *out);
 /* --save, at the end of the block. */
 bool kj_run_save_all(kj_run *r);
 
+/* ---- param_number.c: what an option's text makes of a param ---- */
+
+/* A number of that kind. */
+bool kj_run_param_number(kj_run *r, const char *name, const char *text, kj_rkind wanted,
+                         kj_rvalue *out);
+/* "1,2,3" for a list, of any length, or a tuple of its length, with items like those of `like`. */
+bool kj_run_param_items(kj_run *r, const char *name, const char *text, kj_rvalue like,
+                        kj_rvalue *out);
+/* The same for an array of one axis: a list of its elements, which are of that type. */
+bool kj_run_param_elements(kj_run *r, const char *name, const char *text, kj_dtype type,
+                           kj_rvalue *out);
+/* The sentence about a text that is not of that kind. */
+bool kj_run_param_wrong(kj_run *r, const char *name, const char *text, kj_rkind wanted);
+
 /* ---- time.c: what --time says ---- */
 
 /* Each launch and copy of the run's context is reported from here on, until end. */
