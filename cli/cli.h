@@ -84,6 +84,7 @@ struct options {
     char *text; /* the program itself, in the place of a file's name */
     const char *device, *emit, *kernel, *out, *arch, *cpu, *cache, *trace, *capsule;
     const char *filter;            /* of tests: what their titles hold; or NULL */
+    const char *junit;             /* of tests: the file of what came of them; or NULL */
     const char *against, *compare; /* another program, and times of an earlier bench */
     int workers, opt_level;
     unsigned check;   /* KJIT_CHECK_... */
@@ -156,6 +157,8 @@ int end_output(output *o, int code);
 /* To a temporary file beside the target, which is then renamed: the target is whole or as it was, and has the mode that
  * it had. What exists and is no plain file (a device, a pipe, a link) is written as it is. False: errno says why. */
 bool write_file(const char *path, const char *text, size_t size);
+/* As far as that is certain before, without touching it: false, and errno says why not. */
+bool can_write(const char *path);
 
 /* ---- source.c ---- */
 

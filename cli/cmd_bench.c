@@ -157,17 +157,14 @@ static bool show_ratios(const samples *now, const samples *before, bool pairs, c
 static bool can_save(const char *path)
 {
     char begin[8] = "";
-    const char *slash = strrchr(path, '/');
     FILE *there = fopen(path, "rb");
-    char *folder = strndup(path, slash ? (size_t)(slash - path) + 1 : 0);
     size_t n = there ? fread(begin, 1, sizeof begin - 1, there) : 0;
     bool ours = n == 0 || strncmp(begin, "ms,what", n) == 0;
-    bool may = access(there ? path : folder && *folder ? folder : ".", W_OK) == 0;
+    bool may = can_write(path);
     if (!may)
         complain("'%s' cannot be written: %s", path, strerror(errno));
     else if (!ours)
         complain("'%s' is there, and was not written by kjit bench", path);
-    free(folder);
     if (there)
         fclose(there);
     return may && ours;

@@ -1,11 +1,13 @@
 /* kjit test: the tests of files, each run by itself. A line a test on standard output, what one that fails
  * printed, and how many passed; why one failed is on standard error. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli.h"
+#include "junit.h"
 #include "samples.h"
 
 /* What a test prints, of which nobody needs to see all where it goes on for ever. */
@@ -21,7 +23,8 @@ enum { MOST_PRINTED = 1 << 20 };
 
 typedef struct results {
     int passed, failed, chosen;
-    int code; /* of files that cannot be read or have errors */
+    int code;   /* of files that cannot be read or have errors */
+    junit *xml; /* or NULL */
     bool stopped;
 } results;
 
@@ -92,17 +95,21 @@ static void show_result(const options *o, const char *file, const char *title, b
 }
 
 static void run_test(kjit_context *ctx, const options *o, kjit_module *mod, const char *file,
-                     const char *title, results *r)
+                     const kjit_test_info *test, results *r)
 {
     printed p = {.out = o->output};
     p.file = open_memstream(&p.text, &p.size);
     double begin = now_ms();
-    kjit_status status = run_one(ctx, o, mod, title, &p);
+    kjit_status status = run_one(ctx, o, mod, test->title, &p);
+    double ms = now_ms() - begin;
     if (p.file)
         fclose(p.file);
     r->stopped = status == KJIT_INTERRUPTED;
     if (!r->stopped && !(o->quiet && status == KJIT_OK))
-        show_result(o, file, title, status == KJIT_OK, now_ms() - begin);
+        show_result(o, file, test->title, status == KJIT_OK, ms);
+    if (!r->stopped && r->xml)
+        add_case(r->xml, test->title, test->line, ms,
+                 status == KJIT_OK ? NULL : kjit_last_error(ctx), p.text ? p.text : "");
     r->passed += status == KJIT_OK;
     r->failed += status != KJIT_OK && !r->stopped;
     if (status != KJIT_OK && !o->output->failed) {
@@ -123,7 +130,7 @@ static void take_tests(kjit_context *ctx, const options *o, kjit_module *mod, co
             continue;
         r->chosen++;
         if (!o->list) {
-            run_test(ctx, o, mod, file, test.title, r);
+            run_test(ctx, o, mod, file, &test, r);
             continue;
         }
         show_title(o, file, test.title);
@@ -138,11 +145,17 @@ static void test_files(kjit_context *ctx, const options *o, results *r)
 {
     for (int i = 0; i < o->narguments && !r->stopped; i++) {
         kjit_module *mod;
+        if (r->xml)
+            begin_suite(r->xml, o->arguments[i]);
         int code = open_module(ctx, o, o->arguments[i], &mod);
+        if (r->xml && code != EXIT_OK)
+            add_error(r->xml, kjit_last_error(ctx));
         if (code == EXIT_OK)
             take_tests(ctx, o, mod, o->arguments[i], r);
         else if (r->code == EXIT_OK || code == EXIT_FAILED)
             r->code = code;
+        if (r->xml)
+            end_suite(r->xml);
         kjit_module_free(mod);
     }
 }
@@ -162,6 +175,29 @@ static int end_tests(const options *o, const results *r)
     return r->code != EXIT_OK ? r->code : r->failed > 0 ? EXIT_FAILED : EXIT_OK;
 }
 
+/* Before minutes are spent: can it be written? */
+static bool begin_xml(const options *o, results *r)
+{
+    if (!o->junit || o->list)
+        return true;
+    if (!can_write(o->junit)) {
+        complain("'%s' cannot be written: %s", o->junit, strerror(errno));
+        return false;
+    }
+    r->xml = begin_junit();
+    if (!r->xml)
+        complain("out of memory");
+    return r->xml != NULL;
+}
+
+static bool end_xml(const options *o, const results *r)
+{
+    if (!r->xml || end_junit(r->xml, o->junit))
+        return true;
+    complain("'%s' cannot be written: %s", o->junit, strerror(errno));
+    return false;
+}
+
 int command_test(const options *o)
 {
     results r = {.code = EXIT_OK};
@@ -173,7 +209,11 @@ int command_test(const options *o)
         return EXIT_FAILED;
     catch_interrupts(ctx);
     explain_crashes(ctx, o);
-    test_files(ctx, o, &r);
+    bool begun = begin_xml(o, &r);
+    if (begun)
+        test_files(ctx, o, &r);
+    bool written = begun && end_xml(o, &r);
     kjit_context_destroy(ctx);
-    return end_tests(o, &r);
+    int code = begun ? end_tests(o, &r) : EXIT_FAILED;
+    return code == EXIT_OK && !written ? EXIT_FAILED : code;
 }

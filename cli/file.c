@@ -23,6 +23,20 @@ static bool write_all(int fd, const char *text, size_t size)
     return true;
 }
 
+bool can_write(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    struct stat st;
+    if (stat(path, &st) == 0)
+        return access(path, W_OK) == 0;
+    char *folder = strndup(path, slash ? (size_t)(slash - path) + 1 : 0);
+    bool may = folder && access(*folder ? folder : ".", W_OK) == 0;
+    int error = errno;
+    free(folder);
+    errno = error;
+    return may;
+}
+
 bool write_file(const char *path, const char *text, size_t size)
 {
     struct stat st;

@@ -52,7 +52,8 @@ static const command commands[] = {
             "printed. The exit code is 0 where all pass, 1 where one does not, 3 where a file has "
             "errors.\n"
             "\n"
-            "  kjit test sort.knl --filter=empty --device=cpu\n",
+            "  kjit test sort.knl --filter=empty --device=cpu\n"
+            "  kjit test *.knl --junit=results.xml\n",
     },
     {
         .name = "watch",

@@ -46,6 +46,7 @@ KEPT(against)
 KEPT(compare)
 KEPT(capsule)
 KEPT(filter)
+KEPT(junit)
 #undef KEPT
 
 static bool set_save(options *o, const char *value)
@@ -346,6 +347,8 @@ static void list_checks(void)
 static const option table[] = {
     {"--filter", "TEXT", IN_TEST, set_filter, "tests with this in their title"},
     {"--list", NULL, IN_TEST, set_list, "show the titles, and run nothing"},
+    {"--junit", "FILE", IN_TEST, set_junit,
+     "write what came of each test there, as XML that CI services read"},
     {"-e", "TEXT", IN_RUNS, set_text,
      "run this text, not a FILE: a file's, or the statements of a run block; several are its "
      "lines"},
