@@ -226,7 +226,7 @@ $(BUILD)/man/kjit.3: include/kjit.h tools/reference.py
 # The static library needs what Libs.private names; `pkg-config --static` gives it.
 STATIC_LIBS = $(GUARDED_NEW) $(LIBS) -lstdc++ -pthread
 COMPLETIONS = bash:bash-completion/completions/kjit zsh:zsh/site-functions/_kjit fish:fish/vendor_completions.d/kjit.fish
-INSTALLED = $(PREFIX)/bin/kjit $(PREFIX)/include/kjit.h $(LIBDIR)/libkjit.a $(LIBDIR)/libkjit.so $(LIBDIR)/libkjit.so.0 \
+INSTALLED = $(PREFIX)/bin/kjit $(PREFIX)/include/kjit.h $(PREFIX)/include/kjit.hpp $(LIBDIR)/libkjit.a $(LIBDIR)/libkjit.so $(LIBDIR)/libkjit.so.0 \
     $(LIBDIR)/pkgconfig/kjit.pc $(CMAKEDIR)/kjit-config.cmake $(CMAKEDIR)/kjit-config-version.cmake \
     $(PREFIX)/share/man/man1/kjit.1 $(PREFIX)/share/man/man3/kjit.3 $(STD:%=$(PREFIX)/share/kjit/%) \
     $(foreach shell,$(COMPLETIONS),$(PREFIX)/share/$(lastword $(subst :, ,$(shell))))
@@ -235,7 +235,7 @@ install: all man ## install the command, the libraries, kjit.h, manual pages, co
 	install -d $(addprefix $(DESTDIR),$(sort $(dir $(INSTALLED))))
 	install -m 755 $(BUILD)/kjit $(DESTDIR)$(PREFIX)/bin/kjit
 	install -m 644 $(STD) $(DESTDIR)$(PREFIX)/share/kjit/std
-	install -m 644 include/kjit.h $(DESTDIR)$(PREFIX)/include/kjit.h
+	install -m 644 include/kjit.h include/kjit.hpp $(DESTDIR)$(PREFIX)/include
 	install -m 644 $(BUILD)/libkjit.a $(DESTDIR)$(LIBDIR)/libkjit.a
 	install -m 755 $(BUILD)/libkjit.so.0 $(DESTDIR)$(LIBDIR)/libkjit.so.0
 	strip -g $(DESTDIR)$(PREFIX)/bin/kjit $(DESTDIR)$(LIBDIR)/libkjit.so.0 # LLVM's; old valgrinds cannot read it
