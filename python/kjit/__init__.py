@@ -16,7 +16,7 @@ from ._errors import (AbsentError, ArgumentError, Cancelled, CompileError, Devic
 from ._interop import In, Out
 from ._kjit import Event, Kernel, Launcher, Stream
 from ._kjit import _version
-from ._module import Diagnostic, Module, Parameter
+from ._module import Diagnostic, Module, Parameter, RunParam
 from ._types import Record
 
 __version__ = _version()

@@ -70,6 +70,12 @@ class Parameter(NamedTuple):
     dtype: Any
     bound: str | None
 
+class RunParam(NamedTuple):
+    name: str
+    type: str | None
+    default: str | None
+    doc: str | None
+
 class Kernel:
     __name__: str
     module: Module
@@ -90,7 +96,10 @@ class Module:
     def set_const(self, name: str, values: ArrayLike) -> None: ...
     def emit(self, what: str, kernel: str | None = None, block: Extents | None = None, *, arch: str | None = None,
              opt_level: int | None = None) -> Any: ...
+    params: tuple[RunParam, ...]
+    tests: tuple[str, ...]
     def run(self, *, save: Mapping[str, str | os.PathLike[str]] | None = None, **params: Any) -> None: ...
+    def test(self, title: str) -> None: ...
 
 class Array:
     shape: tuple[int, ...]

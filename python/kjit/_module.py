@@ -20,6 +20,11 @@ bound what that may be ("int", "float", "complex", "number"; None: any type), dt
 Array.dtype (None: it is generic)."""
 
 
+RunParam = collections.namedtuple("RunParam", "name type default doc")
+RunParam.__doc__ = """A param of a run block: type ("f32[,]"; None: that of its default) and default are as the source has them
+(default None: a run must be given one), doc is the comment behind it."""
+
+
 def parameter(context, number, name, kind, *more):
     """Of what the extension knows, the number of its dtype (-1: generic) and its bound among it."""
     *others, bound = more
@@ -73,6 +78,16 @@ class Module(_kjit.Module):
     def records(self):
         """The names of the records that it declares, in the file's order."""
         return self._records
+
+    @property
+    def params(self):
+        """What its run block takes: a tuple of RunParam."""
+        return tuple(RunParam(*row) for row in self._params)
+
+    @property
+    def tests(self):
+        """The titles of its tests, in the file's order."""
+        return self._tests
 
     @property
     def source(self):
@@ -138,11 +153,33 @@ class Module(_kjit.Module):
             raise _errors.ArgumentError(f"save is {{'name': 'file'}}, not {_interop.what_is(save)}")
         with tempfile.TemporaryDirectory() as folder:
             texts = [f"{name}={self._param(name, value, folder)}" for name, value in params.items()]
-            self._run(texts, [f"{name}={os.fspath(path)}" for name, path in (save or {}).items()])
+            self._run(texts, [f"{name}={os.fspath(path)}" for name, path in (save or {}).items()], None)
+
+    def test(self, title):
+        """Runs the test of that title; one that fails is the exception of what it failed by."""
+        if title not in self._tests:
+            raise _errors.NotFoundError(f"the module has no test '{title}'; tests: {', '.join(self._tests) or 'none'}")
+        self._run([], [], title)
+
+    def _check_param(self, name, array):
+        """Is it what the param is declared as? Otherwise it would be told of a file that is gone."""
+        declared = [p.type for p in self.params if p.name == name and p.type]
+        kind, _, axes = declared[0].rstrip("]").partition("[") if declared else ("", "", "")
+        number = _types.NUMBERS.get(kind)
+        if number is None:
+            return
+        ndim = axes.count(",") + 1 if declared[0].endswith("]") else 0
+        if array._dtype == number and array.ndim == ndim:
+            return
+        known = _types.NAMES.get(array._dtype, "records")
+        raise _errors.ArgumentError(f"param '{name}' takes {declared[0]}, not an array of {known}, shape {array.shape}"
+                                    + (f": {name}.astype(\"{kind}\") is one" if array.ndim == ndim else ""))
 
     def _param(self, name, value, folder):
         if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
             return str(bool(value)).lower()
+        if isinstance(value, str) and any(p.name == name and "[" in (p.type or "") for p in self.params) and os.path.exists(value):
+            raise _errors.ArgumentError(f"param '{name}' takes an array: a file's is pathlib.Path({value!r}), or \"@{value}\"")
         if isinstance(value, (str, numbers.Number)):
             return value
         if isinstance(value, os.PathLike):
@@ -153,7 +190,9 @@ class Module(_kjit.Module):
             raise _errors.ArgumentError(f"'{name}' takes a number, a text, a path or an array, not {_interop.what_is(value)}"
                                         + _interop.how_to_make(value))
         path = os.path.join(folder, name + ".npy")
-        self._context.asarray(value)._save(path)
+        array = self._context.asarray(value)
+        self._check_param(name, array)
+        array._save(path)
         return "@" + path
 
 

@@ -1,4 +1,5 @@
 /* The type Module: what a source was compiled to. */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -182,14 +183,15 @@ static const char **texts_of(PyObject *list, int *n)
     return texts ? texts : (const char **)PyErr_NoMemory();
 }
 
-/* (params, saves): lists of "name=value" and "name=file" */
+/* (params, saves, test): lists of "name=value" and "name=file"; a test's title, or None: the run block */
 static PyObject *module_run(PyObject *object, PyObject *args)
 {
     kjp_module *self = (kjp_module *)object;
     PyObject *params, *saves;
+    const char *test;
     kjp_wait wait;
     kjit_run_options options = {.write = kjp_print, .interrupted = was_interrupted, .user = &wait};
-    if (!kjp_parse(args, "O!O!:_run", &PyList_Type, &params, &PyList_Type, &saves))
+    if (!kjp_parse(args, "O!O!z:_run", &PyList_Type, &params, &PyList_Type, &saves, &test))
         return NULL;
     const char **given = texts_of(params, &options.nparams);
     const char **saved = given ? texts_of(saves, &options.nsaves) : NULL;
@@ -197,6 +199,7 @@ static PyObject *module_run(PyObject *object, PyObject *args)
     if (saved) {
         options.params = given;
         options.saves = saved;
+        options.test = test;
         kjp_wait_begin(&wait, self->context->ctx, NULL);
         kjit_status status = kjit_run(self->mod, &options);
         kjp_wait_end(&wait);
@@ -213,21 +216,53 @@ static PyObject *module_kernels(PyObject *object, void *unused)
     return PySequence_Tuple(((kjp_module *)object)->kernels);
 }
 
+/* Appends a new reference, which is the list's from then on; false on failure. */
+static bool append(PyObject *list, PyObject *item)
+{
+    bool ok = item && PyList_Append(list, item) == 0;
+    Py_XDECREF(item);
+    return ok;
+}
+
+static PyObject *as_tuple(PyObject *list, bool whole)
+{
+    PyObject *all = list && whole ? PySequence_Tuple(list) : NULL;
+    Py_XDECREF(list);
+    return all;
+}
+
 static PyObject *module_records(PyObject *object, void *unused)
 {
     (void)unused;
-    kjit_module *mod = ((kjp_module *)object)->mod;
-    PyObject *list = PyList_New(0);
     const char *name;
-    for (int i = 0; list && (name = kjit_module_record_name(mod, i)); i++) {
-        PyObject *text = PyUnicode_FromString(name);
-        if (!text || PyList_Append(list, text) < 0)
-            Py_CLEAR(list);
-        Py_XDECREF(text);
-    }
-    PyObject *all = list ? PySequence_Tuple(list) : NULL;
-    Py_XDECREF(list);
-    return all;
+    PyObject *list = PyList_New(0);
+    bool ok = list != NULL;
+    for (int i = 0; ok && (name = kjit_module_record_name(((kjp_module *)object)->mod, i)); i++)
+        ok = append(list, PyUnicode_FromString(name));
+    return as_tuple(list, ok);
+}
+
+/* Of its run block, a tuple each: name, type, default, doc. */
+static PyObject *module_params(PyObject *object, void *unused)
+{
+    (void)unused;
+    kjit_param_info p;
+    PyObject *list = PyList_New(0);
+    bool ok = list != NULL;
+    for (int i = 0; ok && kjit_module_param(((kjp_module *)object)->mod, i, &p); i++)
+        ok = append(list, Py_BuildValue("(szzz)", p.name, p.type, p.value, p.doc));
+    return as_tuple(list, ok);
+}
+
+static PyObject *module_tests(PyObject *object, void *unused)
+{
+    (void)unused;
+    kjit_test_info test;
+    PyObject *list = PyList_New(0);
+    bool ok = list != NULL;
+    for (int i = 0; ok && kjit_module_test(((kjp_module *)object)->mod, i, &test); i++)
+        ok = append(list, PyUnicode_FromString(test.title));
+    return as_tuple(list, ok);
 }
 
 static PyObject *module_options(PyObject *object, void *unused)
@@ -255,7 +290,8 @@ static PyMethodDef module_methods[] = {
 static PyGetSetDef module_properties[] = {
     {"_log", module_log, NULL, NULL, NULL},         {"_kernels", module_kernels, NULL, NULL, NULL},
     {"_records", module_records, NULL, NULL, NULL}, {"_options", module_options, NULL, NULL, NULL},
-    {"_context", module_context, NULL, NULL, NULL}, {0},
+    {"_context", module_context, NULL, NULL, NULL}, {"_params", module_params, NULL, NULL, NULL},
+    {"_tests", module_tests, NULL, NULL, NULL},     {0},
 };
 
 static PyType_Slot module_slots[] = {

@@ -115,6 +115,29 @@ class Launches(unittest.TestCase):
     def test_doc(self):
         self.assertEqual(self.mod.saxpy.__doc__, "y += a * x\n\nkernel saxpy(a: f32, x: f32[], y: f32[])")
 
+    def test_params(self):
+        mod = module("run {\n    param n = 4 # how many\n    param u: f64[] = zeros(n, f64)\n    param c: f32[,]\n    print(u, c)\n}")
+        self.assertEqual(mod.params, (("n", None, "4", "how many"), ("u", "f64[]", "zeros(n, f64)", None), ("c", "f32[,]", None, None)))
+        c = np.zeros((2, 2), np.float32)
+        mod.run(u=np.zeros(3), c=c)
+        with self.assertRaisesRegex(kjit.ArgumentError, r"param 'u' takes f64\[\], not an array of f32, shape \(3,\): u.astype\(\"f64\"\) is one$"):
+            mod.run(u=np.zeros(3, np.float32), c=c)
+        with self.assertRaisesRegex(kjit.ArgumentError, r"param 'c' takes f32\[,\], not an array of f32, shape \(4,\)$"):
+            mod.run(c=c.ravel())
+        with self.assertRaisesRegex(kjit.ArgumentError, r"param 'c' takes an array: a file's is pathlib.Path\('.*test_launch.py'\), or \"@.*test_launch.py\""):
+            mod.run(c=__file__)
+
+    def test_tests(self):
+        mod = module('test "right" { assert(true) }\ntest "wrong" { assert(1 == 2, "no") }\ntest "fails" fails "at last" { assert(false, "at last") }')
+        self.assertEqual(mod.tests, ("right", "wrong", "fails"))
+        mod.test("right")
+        mod.test("fails")
+        with self.assertRaisesRegex(kjit.Fault, "2:16: error: assertion failed: no"):
+            mod.test("wrong")
+        with self.assertRaisesRegex(kjit.NotFoundError, "no test 'left'; tests: right, wrong, fails"):
+            mod.test("left")
+        self.assertEqual((module("kernel k() { }").tests, module("kernel k() { }").params), ((), ()))
+
     def test_run_with_lists(self):
         mod = module("run { param s = [1]; param t = (1, 0.5); param x: f32[]; assert(len(s) == 3 and t[1] == 2 and x.sum() == 4) }")
         mod.run(s=[1, 2, np.int32(3)], t=(4, 2), x=[1.5, 2.5])

@@ -482,11 +482,11 @@ static bool save_one(kj_run *r, const char *option)
                        "'%s': the run ended before it was declared", option);
 }
 
+/* The run may have taken hours: what can be saved is, and of several failures the first is told. */
 bool kj_run_save_all(kj_run *r)
 {
-    for (int i = 0; i < r->options->nsaves; i++) {
-        if (!save_one(r, r->options->saves[i]))
-            return false;
-    }
-    return true;
+    bool all = true;
+    for (int i = 0; i < r->options->nsaves; i++)
+        all &= save_one(r, r->options->saves[i]);
+    return all;
 }
