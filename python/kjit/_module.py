@@ -3,6 +3,7 @@ import collections
 import difflib
 import numbers
 import os
+import re
 import tempfile
 import warnings
 
@@ -161,6 +162,13 @@ class Module(_kjit.Module):
             raise _errors.NotFoundError(f"the module has no test '{title}'; tests: {', '.join(self._tests) or 'none'}")
         self._run([], [], title)
 
+    def _may_be_listed(self, name):
+        """Is the param no number, text or array of several axes, as far as its declaration tells?"""
+        declared = [p for p in self.params if p.name == name]
+        if declared and declared[0].type:
+            return declared[0].type.endswith("[]")
+        return not declared or not re.match(r"-?[\d.]|true\b|false\b|\"", declared[0].default)
+
     def _check_param(self, name, array):
         """Is it what the param is declared as? Otherwise it would be told of a file that is gone."""
         declared = [p.type for p in self.params if p.name == name and p.type]
@@ -184,7 +192,8 @@ class Module(_kjit.Module):
             return value
         if isinstance(value, os.PathLike):
             return "@" + os.fspath(value)
-        if isinstance(value, (list, tuple)) and value and all(isinstance(item, numbers.Number) for item in value):
+        if isinstance(value, (list, tuple)) and value and self._may_be_listed(name) \
+                and all(isinstance(item, numbers.Number) for item in value):
             return ",".join(str(self._param(name, item, folder)) for item in value)
         if not _interop.has_buffer(value) and not _interop.is_array(value):
             raise _errors.ArgumentError(f"'{name}' takes a number, a text, a path or an array, not {_interop.what_is(value)}"

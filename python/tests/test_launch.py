@@ -132,7 +132,7 @@ class Launches(unittest.TestCase):
         self.assertEqual(mod.tests, ("right", "wrong", "fails"))
         mod.test("right")
         mod.test("fails")
-        with self.assertRaisesRegex(kjit.Fault, "2:16: error: assertion failed: no"):
+        with self.assertRaisesRegex(kjit.Fault, "2:23: error: assertion failed: no"):
             mod.test("wrong")
         with self.assertRaisesRegex(kjit.NotFoundError, "no test 'left'; tests: right, wrong, fails"):
             mod.test("left")
