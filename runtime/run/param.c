@@ -329,9 +329,8 @@ static bool hint_fitting(kj_run *r, const kj_stmt *s, const kj_rsource *f, bool 
     if (raw && !converts && !f->how.shape && s->u.let.type->ndim > 1)
         return kj_run_hint(r, "the extents stand behind the file's name, as in shape=480x640");
     if (converts && !raw && !f->how.as_dtype && !f->how.format)
-        return kj_run_hint(r, "kjit -e 'save(\"new.npy\", load(\"%s\", %s%s%s%s))' makes one of %s",
-                           f->path, type, member ? ", name=\"" : "", member ? member : "",
-                           member ? "\"" : "", type);
+        return kj_run_hint(r, "%s=@%s%s%s,dtype=%s makes it %s", name, f->path, member ? ":" : "",
+                           member ? member : "", type, type);
     return !converts && !member && s->u.let.type->ndim == 1 &&
            kj_file_has_names(f->path, f->how.format) &&
            kj_run_hint(r, "%s=@%s:NAME takes the column of that name", name, f->path);

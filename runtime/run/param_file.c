@@ -21,6 +21,18 @@ static bool take_name(kj_rsource *s)
     return false;
 }
 
+/* "file:name,dtype=f32": a name may have commas in it, but hardly ends so. */
+static void take_dtype(const kj_run *r, kj_rsource *s)
+{
+    static const char option[] = ",dtype=";
+    char *name = s->path + (s->how.name - s->path), *at = strrchr(name, ',');
+    if (!at || strncmp(at, option, strlen(option)) != 0 ||
+        kj_run_type(r, at + strlen(option)) == (kjit_dtype)KJ_VOID)
+        return;
+    *at = '\0';
+    s->dtype = at + strlen(option);
+}
+
 static bool take_int(const char **at, int64_t *out)
 {
     const char *digits = *at + (**at == '-');
@@ -112,5 +124,10 @@ bool kj_run_source(kj_run *r, const char *text, kj_rsource *s)
     *s = (kj_rsource){.path = strdup(text)};
     if (!s->path)
         return kj_run_no_memory(r, kj_run_nowhere);
-    return access(text, F_OK) == 0 || take_name(s) || take_options(r, s, text);
+    if (access(text, F_OK) == 0)
+        return true;
+    if (!take_name(s))
+        return take_options(r, s, text);
+    take_dtype(r, s);
+    return true;
 }

@@ -7,60 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* 1,000 and 1 000: groups of three digits. */
-static bool hint_digits(kj_run *r, const char *name, const char *text)
-{
-    enum { MOST = 40 };
-    char plain[MOST + 1];
-    size_t n = strspn(text, "0123456789"), written = n;
-    if (n == 0 || n > 3 || !text[n])
-        return false;
-    memcpy(plain, text, n);
-    for (; text[written] && n + 3 <= MOST; n += 3, written += 4) {
-        if (!strchr(", '", text[written]) || strspn(text + written + 1, "0123456789") != 3)
-            return false;
-        memcpy(plain + n, text + written + 1, 3);
-    }
-    plain[n] = '\0';
-    return !text[written] && kj_run_hint(r, "digits have no '%c' between them: %s=%s",
-                                         text[strspn(text, "0123456789")], name, plain);
-}
-
-bool kj_run_param_wrong(kj_run *r, const char *name, const char *text, kj_rkind wanted)
-{
-    const char *kind = kj_run_kind_name((kj_rvalue){.kind = wanted});
-    if (*text == '@')
-        return kj_run_fail(r, KJIT_INVALID, kj_run_nowhere, "param '%s' is %s, not an array", name,
-                           kind);
-    const char *digits = text + (*text == '-');
-    kj_rvalue number = kj_run_parse_number(text, strlen(text));
-    bool large = number.kind == KJ_R_FLOAT && fabs(number.u.f) >= 0x1p63;
-    if (wanted == KJ_R_INT && *digits && (large || !digits[strspn(digits, "0123456789")]))
-        return kj_run_fail(r, KJIT_INVALID, kj_run_nowhere,
-                           "param '%s' is an int, and '%s' does not fit 64 bits", name, text);
-    kj_run_fail(r, KJIT_INVALID, kj_run_nowhere, "param '%s' is %s, '%s' is not", name, kind, text);
-    if (wanted == KJ_R_INT)
-        return hint_digits(r, name, text);
-    if (wanted == KJ_R_ARRAY && access(text, F_OK) == 0)
-        return kj_run_hint(r, "%s=@%s takes the file's array", name, text);
-    if (wanted == KJ_R_ARRAY)
-        return kj_run_hint(r, "arrays come from files: %s=@data.npy", name);
-    return wanted == KJ_R_BOOL ? kj_run_hint(r, "%s=true or %s=false", name, name) : false;
-}
-
-/* Digits that make more than the largest number, which would be infinite without a word: parts are infinite that no
- * "inf" says to be. */
-static bool is_too_large(kj_rvalue v, const char *text)
-{
-    int parts = (v.kind == KJ_R_FLOAT || v.kind == KJ_R_COMPLEX) && isinf(v.u.f);
-    parts += v.kind == KJ_R_COMPLEX && isinf(v.imag);
-    while ((text = strstr(text, "inf")) != NULL) {
-        text += strlen("inf");
-        parts--;
-    }
-    return parts > 0;
-}
-
 /* "1e16", "2.5e17": a whole number of 64 bits, exactly, also where floats have none of the next ones. */
 static bool is_whole(const char *text, int64_t *out)
 {
@@ -103,6 +49,78 @@ static bool parse(const char *text, kj_rkind wanted, kj_rvalue *out)
         v = kj_run_complex(kj_run_as_float(v), 0);
     *out = v;
     return wanted == KJ_R_NONE ? v.kind != KJ_R_NONE : v.kind == wanted;
+}
+
+enum { MOST_DIGITS = 40 };
+
+/* 1,000 and 1 000: groups of three digits, which are put together. */
+static bool is_grouped(const char *text, char plain[MOST_DIGITS + 1])
+{
+    size_t n = strspn(text, "0123456789"), written = n;
+    if (n == 0 || n > 3 || !text[n])
+        return false;
+    memcpy(plain, text, n);
+    for (; text[written] && n + 3 <= MOST_DIGITS; n += 3, written += 4) {
+        if (!strchr(", '", text[written]) || strspn(text + written + 1, "0123456789") != 3)
+            return false;
+        memcpy(plain + n, text + written + 1, 3);
+    }
+    plain[n] = '\0';
+    return !text[written];
+}
+
+/* Several numbers of that kind, with commas between them. */
+static bool is_several(const char *text, kj_rkind wanted)
+{
+    bool all = strchr(text, ',') != NULL;
+    while (all && text) {
+        kj_rvalue v;
+        size_t n = strcspn(text, ",");
+        char *item = strndup(text, n);
+        all = item && parse(item, wanted, &v);
+        free(item);
+        text = text[n] ? text + n + 1 : NULL;
+    }
+    return all;
+}
+
+bool kj_run_param_wrong(kj_run *r, const char *name, const char *text, kj_rkind wanted)
+{
+    const char *kind = kj_run_kind_name((kj_rvalue){.kind = wanted});
+    if (*text == '@')
+        return kj_run_fail(r, KJIT_INVALID, kj_run_nowhere, "param '%s' is %s, not an array", name,
+                           kind);
+    const char *digits = text + (*text == '-');
+    kj_rvalue number = kj_run_parse_number(text, strlen(text));
+    bool large = number.kind == KJ_R_FLOAT && fabs(number.u.f) >= 0x1p63;
+    if (wanted == KJ_R_INT && *digits && (large || !digits[strspn(digits, "0123456789")]))
+        return kj_run_fail(r, KJIT_INVALID, kj_run_nowhere,
+                           "param '%s' is an int, and '%s' does not fit 64 bits", name, text);
+    kj_run_fail(r, KJIT_INVALID, kj_run_nowhere, "param '%s' is %s, '%s' is not", name, kind, text);
+    char plain[MOST_DIGITS + 1];
+    if (wanted == KJ_R_INT && is_grouped(text, plain))
+        return kj_run_hint(r, "digits have no '%c' between them: %s=%s",
+                           text[strspn(text, "0123456789")], name, plain);
+    if ((wanted == KJ_R_INT || wanted == KJ_R_FLOAT) && is_several(text, wanted))
+        return kj_run_hint(r, "--sweep %s=%s runs the block for each of them", name, text);
+    if (wanted == KJ_R_ARRAY && access(text, F_OK) == 0)
+        return kj_run_hint(r, "%s=@%s takes the file's array", name, text);
+    if (wanted == KJ_R_ARRAY)
+        return kj_run_hint(r, "arrays come from files: %s=@data.npy", name);
+    return wanted == KJ_R_BOOL ? kj_run_hint(r, "%s=true or %s=false", name, name) : false;
+}
+
+/* Digits that make more than the largest number, which would be infinite without a word: parts are infinite that no
+ * "inf" says to be. */
+static bool is_too_large(kj_rvalue v, const char *text)
+{
+    int parts = (v.kind == KJ_R_FLOAT || v.kind == KJ_R_COMPLEX) && isinf(v.u.f);
+    parts += v.kind == KJ_R_COMPLEX && isinf(v.imag);
+    while ((text = strstr(text, "inf")) != NULL) {
+        text += strlen("inf");
+        parts--;
+    }
+    return parts > 0;
 }
 
 static bool refuse_too_large(kj_run *r, const char *name, const char *text)
