@@ -22,12 +22,11 @@ static bool take_name(kj_rsource *s)
 }
 
 /* "file:name,dtype=f32": a name may have commas in it, but hardly ends so. */
-static void take_dtype(const kj_run *r, kj_rsource *s)
+static void take_dtype(kj_rsource *s)
 {
     static const char option[] = ",dtype=";
     char *name = s->path + (s->how.name - s->path), *at = strrchr(name, ',');
-    if (!at || strncmp(at, option, strlen(option)) != 0 ||
-        kj_run_type(r, at + strlen(option)) == (kjit_dtype)KJ_VOID)
+    if (!at || strncmp(at, option, strlen(option)) != 0)
         return;
     *at = '\0';
     s->dtype = at + strlen(option);
@@ -128,6 +127,6 @@ bool kj_run_source(kj_run *r, const char *text, kj_rsource *s)
         return true;
     if (!take_name(s))
         return take_options(r, s, text);
-    take_dtype(r, s);
+    take_dtype(s);
     return true;
 }
