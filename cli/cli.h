@@ -160,6 +160,14 @@ bool write_file(const char *path, const char *text, size_t size);
 /* As far as that is certain before, without touching it: false, and errno says why not. */
 bool can_write(const char *path);
 
+/* ---- folder.c ---- */
+
+bool is_folder(const char *path);
+/* Calls step for a file, or for each .knl in a folder and in those below, until it returns false; links are not followed, and what
+ * is hidden is left out. False after a complaint about a folder that cannot be read. */
+typedef bool source_step(void *user, const char *path);
+bool each_source(const char *path, source_step *step, void *user);
+
 /* ---- source.c ---- */
 
 enum { MOST_SOURCE = 64 << 20 }; /* bytes; the library says so of what is longer */

@@ -2,21 +2,37 @@
  * so none is looked for. */
 #include "cli.h"
 
+typedef struct checker {
+    kjit_context *ctx;
+    const options *o;
+    int worst; /* the exit code so far */
+} checker;
+
+static void note(checker *c, int code)
+{
+    if (code == EXIT_FAILED || c->worst == EXIT_OK)
+        c->worst = code;
+}
+
+static bool check_file(void *user, const char *path)
+{
+    checker *c = user;
+    kjit_module *mod;
+    note(c, open_module(c->ctx, c->o, path, &mod));
+    kjit_module_free(mod);
+    return true;
+}
+
 int command_check(const options *o)
 {
-    int worst = EXIT_OK;
     options plain = *o;
     plain.device = "cpu";
-    kjit_context *ctx = open_context(&plain);
-    if (!ctx)
+    checker c = {.ctx = open_context(&plain), .o = o, .worst = EXIT_OK};
+    if (!c.ctx)
         return EXIT_FAILED;
-    for (int i = 0; i < o->narguments; i++) {
-        kjit_module *mod;
-        int code = open_module(ctx, o, o->arguments[i], &mod);
-        if (code == EXIT_FAILED || worst == EXIT_OK)
-            worst = code;
-        kjit_module_free(mod);
-    }
-    kjit_context_destroy(ctx);
-    return worst;
+    for (int i = 0; i < o->narguments; i++)
+        if (!each_source(o->arguments[i], check_file, &c))
+            note(&c, EXIT_FAILED);
+    kjit_context_destroy(c.ctx);
+    return c.worst;
 }

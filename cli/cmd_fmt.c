@@ -1,10 +1,8 @@
-/* kjit fmt: files in, the same files in the one style. Of folders all .knl below them. */
-#include <dirent.h>
+/* kjit fmt: files in, the same files in the one style. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "cli.h"
 
@@ -57,13 +55,14 @@ static int finish(const formatter *f, const char *path, bool changed, const char
     return code;
 }
 
-static void format_file(formatter *f, const char *path)
+static bool format_file(void *user, const char *path)
 {
+    formatter *f = user;
     size_t size, after_size;
     char *after, *before = read_path(path, &size);
     if (!before) {
         note(f, EXIT_FAILED);
-        return;
+        return true;
     }
     const char *name = strcmp(path, "-") == 0 ? "<stdin>" : path;
     kjit_status status = kjit_format(f->ctx, name, before, size, &after, &after_size);
@@ -75,61 +74,7 @@ static void format_file(formatter *f, const char *path)
         free(after);
     }
     free(before);
-}
-
-static int is_shown(const struct dirent *d)
-{
-    return d->d_name[0] != '.';
-}
-
-static bool is_folder(const char *path)
-{
-    struct stat st;
-    return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
-static bool is_source(const char *path)
-{
-    struct stat st;
-    size_t n = strlen(path);
-    return n > 4 && strcmp(path + n - 4, ".knl") == 0 && lstat(path, &st) == 0 &&
-           S_ISREG(st.st_mode);
-}
-
-/* Links are not followed: what they lead to may be anywhere. */
-static void format_folder(formatter *f, const char *path)
-{
-    struct dirent **entries;
-    int n = scandir(path, &entries, is_shown, alphasort);
-    if (n < 0) {
-        complain("%s: %s", path, strerror(errno));
-        note(f, EXIT_FAILED);
-        return;
-    }
-    for (int i = 0; i < n; i++) {
-        char *inner;
-        if (asprintf(&inner, "%s/%s", path, entries[i]->d_name) < 0) {
-            complain("out of memory");
-            note(f, EXIT_FAILED);
-        } else {
-            if (is_folder(inner))
-                format_folder(f, inner);
-            else if (is_source(inner))
-                format_file(f, inner);
-            free(inner);
-        }
-        free(entries[i]);
-    }
-    free(entries);
-}
-
-static void format_path(formatter *f, const char *path)
-{
-    struct stat st;
-    if (strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-        format_folder(f, path);
-    else
-        format_file(f, path);
+    return true;
 }
 
 int command_fmt(const options *o)
@@ -140,7 +85,8 @@ int command_fmt(const options *o)
     if (!f.ctx)
         return EXIT_FAILED;
     for (int i = 0; i < o->narguments; i++)
-        format_path(&f, o->arguments[i]);
+        if (!each_source(o->arguments[i], format_file, &f))
+            note(&f, EXIT_FAILED);
     kjit_context_destroy(f.ctx);
     return f.worst;
 }

@@ -22,7 +22,11 @@ typedef struct printed {
 enum { MOST_PRINTED = 1 << 20 };
 
 typedef struct results {
-    int passed, failed, chosen;
+    kjit_context *ctx;
+    const options *o;
+    bool named;     /* a title has its file's name in front */
+    bool in_folder; /* where nobody said that each file has tests */
+    int passed, failed, chosen, found;
     int code;   /* of files that cannot be read or have errors */
     junit *xml; /* or NULL */
     bool stopped;
@@ -60,13 +64,13 @@ static void show(const options *o, const char *text)
     write_output(o->output, text, strlen(text));
 }
 
-static void show_title(const options *o, const char *file, const char *title)
+static void show_title(const results *r, const char *file, const char *title)
 {
-    if (o->narguments > 1) {
-        show(o, file);
-        show(o, ": ");
+    if (r->named) {
+        show(r->o, file);
+        show(r->o, ": ");
     }
-    show(o, title);
+    show(r->o, title);
 }
 
 /* Whole lines, so that the next verdict begins one. */
@@ -81,82 +85,103 @@ static void show_printed(const options *o, const printed *p)
 }
 
 /* "ok      sort.knl: keeps equal ones in order  (1.3 ms)" */
-static void show_result(const options *o, const char *file, const char *title, bool passed,
+static void show_result(const results *r, const char *file, const char *title, bool passed,
                         double ms)
 {
+    const options *o = r->o;
     char end[48];
     snprintf(end, sizeof end, "  (%.1f ms)\n", ms);
     bool coloured = is_coloured(STDOUT_FILENO);
     show(o, !coloured ? "" : passed ? "\033[32m" : "\033[1;31m");
     show(o, passed ? "ok      " : "FAILED  ");
     show(o, coloured ? "\033[0m" : "");
-    show_title(o, file, title);
+    show_title(r, file, title);
     show(o, end);
 }
 
-static void run_test(kjit_context *ctx, const options *o, kjit_module *mod, const char *file,
-                     const kjit_test_info *test, results *r)
+static void run_test(results *r, kjit_module *mod, const char *file, const kjit_test_info *test)
 {
+    const options *o = r->o;
     printed p = {.out = o->output};
     p.file = open_memstream(&p.text, &p.size);
     double begin = now_ms();
-    kjit_status status = run_one(ctx, o, mod, test->title, &p);
+    kjit_status status = run_one(r->ctx, o, mod, test->title, &p);
     double ms = now_ms() - begin;
     if (p.file)
         fclose(p.file);
     r->stopped = status == KJIT_INTERRUPTED;
     if (!r->stopped && !(o->quiet && status == KJIT_OK))
-        show_result(o, file, test->title, status == KJIT_OK, ms);
+        show_result(r, file, test->title, status == KJIT_OK, ms);
     if (!r->stopped && r->xml)
         add_case(r->xml, test->title, test->line, ms,
-                 status == KJIT_OK ? NULL : kjit_last_error(ctx), p.text ? p.text : "");
+                 status == KJIT_OK ? NULL : kjit_last_error(r->ctx), p.text ? p.text : "");
     r->passed += status == KJIT_OK;
     r->failed += status != KJIT_OK && !r->stopped;
     if (status != KJIT_OK && !o->output->failed) {
         show_printed(o, &p);
-        show_run_failure(o, kjit_last_error(ctx));
+        show_run_failure(o, kjit_last_error(r->ctx));
     }
     free(p.text);
 }
 
+static void note_none(const results *r, const char *where)
+{
+    if (!r->o->json && !r->o->quiet)
+        fprintf(stderr, "%s: note: there is no test in this %s\n",
+                strcmp(where, "-") == 0 ? "<stdin>" : where, is_folder(where) ? "folder" : "file");
+}
+
 /* All that the options choose. */
-static void take_tests(kjit_context *ctx, const options *o, kjit_module *mod, const char *file,
-                       results *r)
+static void take_tests(results *r, kjit_module *mod, const char *file)
 {
     kjit_test_info test;
     int n = 0;
     for (; !r->stopped && kjit_module_test(mod, n, &test); n++) {
-        if (o->filter && !strstr(test.title, o->filter))
+        if (r->o->filter && !strstr(test.title, r->o->filter))
             continue;
         r->chosen++;
-        if (!o->list) {
-            run_test(ctx, o, mod, file, &test, r);
+        if (!r->o->list) {
+            run_test(r, mod, file, &test);
             continue;
         }
-        show_title(o, file, test.title);
-        show(o, "\n");
+        show_title(r, file, test.title);
+        show(r->o, "\n");
     }
-    if (n == 0 && !o->json && !o->quiet)
-        fprintf(stderr, "%s: note: there is no test in this file\n",
-                strcmp(file, "-") == 0 ? "<stdin>" : file);
+    r->found += n;
+    if (n == 0 && !r->in_folder)
+        note_none(r, file);
 }
 
-static void test_files(kjit_context *ctx, const options *o, results *r)
+static bool test_file(void *user, const char *file)
 {
-    for (int i = 0; i < o->narguments && !r->stopped; i++) {
-        kjit_module *mod;
-        if (r->xml)
-            begin_suite(r->xml, o->arguments[i]);
-        int code = open_module(ctx, o, o->arguments[i], &mod);
-        if (r->xml && code != EXIT_OK)
-            add_error(r->xml, kjit_last_error(ctx));
-        if (code == EXIT_OK)
-            take_tests(ctx, o, mod, o->arguments[i], r);
-        else if (r->code == EXIT_OK || code == EXIT_FAILED)
-            r->code = code;
-        if (r->xml)
-            end_suite(r->xml);
-        kjit_module_free(mod);
+    results *r = user;
+    kjit_module *mod;
+    if (r->xml)
+        begin_suite(r->xml, file);
+    int code = open_module(r->ctx, r->o, file, &mod);
+    if (r->xml && code != EXIT_OK)
+        add_error(r->xml, kjit_last_error(r->ctx));
+    if (code == EXIT_OK)
+        take_tests(r, mod, file);
+    else if (r->code == EXIT_OK || code == EXIT_FAILED)
+        r->code = code;
+    if (r->xml)
+        end_suite(r->xml);
+    kjit_module_free(mod);
+    return !r->stopped;
+}
+
+static void test_files(results *r)
+{
+    for (int i = 0; i < r->o->narguments && !r->stopped; i++) {
+        const char *path = r->o->arguments[i];
+        int found = r->found;
+        r->in_folder = is_folder(path);
+        r->named = r->o->narguments > 1 || r->in_folder;
+        if (!each_source(path, test_file, r))
+            r->code = EXIT_FAILED;
+        if (r->in_folder && r->found == found && !r->stopped)
+            note_none(r, path);
     }
 }
 
@@ -200,20 +225,20 @@ static bool end_xml(const options *o, const results *r)
 
 int command_test(const options *o)
 {
-    results r = {.code = EXIT_OK};
+    results r = {.o = o, .code = EXIT_OK};
     options listing = *o;
     if (o->list)
         listing.device = "cpu"; /* nothing runs: none is looked for */
-    kjit_context *ctx = open_context(&listing);
-    if (!ctx)
+    r.ctx = open_context(&listing);
+    if (!r.ctx)
         return EXIT_FAILED;
-    catch_interrupts(ctx);
-    explain_crashes(ctx, o);
+    catch_interrupts(r.ctx);
+    explain_crashes(r.ctx, o);
     bool begun = begin_xml(o, &r);
     if (begun)
-        test_files(ctx, o, &r);
+        test_files(&r);
     bool written = begun && end_xml(o, &r);
-    kjit_context_destroy(ctx);
+    kjit_context_destroy(r.ctx);
     int code = begun ? end_tests(o, &r) : EXIT_FAILED;
     return code == EXIT_OK && !written ? EXIT_FAILED : code;
 }

@@ -34,8 +34,8 @@ static const command commands[] = {
     },
     {
         .name = "test",
-        .arguments = "FILE...",
-        .summary = "run the tests of files",
+        .arguments = "FILE|FOLDER...",
+        .summary = "run the tests of files, or of all in folders",
         .bit = IN_TEST,
         .min_files = 1,
         .max_files = -1,
@@ -176,13 +176,15 @@ static const command commands[] = {
     },
     {
         .name = "check",
-        .arguments = "FILE...",
+        .arguments = "FILE|FOLDER...",
         .summary = "check files without running them",
         .bit = IN_CHECK,
         .min_files = 1,
         .max_files = -1,
         .run = command_check,
-        .more = "Nothing is printed for a file without errors and warnings. - is standard input.\n",
+        .more =
+            "Nothing is printed for a file without errors and warnings. A folder stands for all\n"
+            ".knl in it and in its folders. - is standard input.\n",
     },
     {
         .name = "fmt",
