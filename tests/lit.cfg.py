@@ -104,6 +104,8 @@ if os.path.exists(f"{build}/tests/double/libcuda.so.1"):
     config.available_features.add("double")
 if os.environ.get("KJIT_SAN") == "thread": # which keeps several times what is written; some tests fill the GPU
     config.environment["KJIT_DOUBLE_MEMORY"] = str(512 << 20)
+if os.environ.get("KJIT_TEST_ALL"):
+    config.available_features.add("all")
 if os.environ.get("KJIT_SAN"):
     config.available_features.add("san")
 if wrapper:

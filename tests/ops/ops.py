@@ -6,8 +6,8 @@ tests/fuzz says, bit for bit (any NaN like any other): of all pairs of values fr
 They are computed of constants, by the compiler; and of arrays: by threads that differ (`lanes`), in blocks of which
 each row has an operand of its own (`table`), by blocks whose threads are all the same (`uniform`), and by the run block
 (`host`). Each type is a program, which is run at -O3 on the CPU, on a GPU (the driver at PATH, such as the double, or
-the machine's own), on the CPU with -O0 and for lower levels of x86-64 that it has, one after the other a level a type
-(`lower`), or those named. --runs chooses among those."""
+the machine's own), and on the CPU with -O0 or, every other type, for a lower level of x86-64 that it has (`lower`; with
+KJIT_TEST_ALL set all types in both ways). --runs chooses among those."""
 import argparse
 import os
 import pathlib
@@ -248,8 +248,11 @@ def main():
     programs = [Program(kind) for kind in options.types]
     found, runs = [], {}
     for program in programs:
-        lower = LOWER[forms.KINDS.index(program.kind) % len(LOWER)]
-        own = [lower if run == "lower" else run for run in options.runs.split(",")]
+        nth = forms.KINDS.index(program.kind)
+        own = options.runs.split(",")
+        if options.runs == RUNS and "KJIT_TEST_ALL" not in os.environ:
+            own.remove("lower" if nth % 2 else "O0")
+        own = [LOWER[nth // 2 % len(LOWER)] if run == "lower" else run for run in own]
         own = [run for run in own if run in runs or runner.has(run)]
         runs |= dict.fromkeys(own)
         found += check(runner, program, own)

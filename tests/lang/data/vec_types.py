@@ -20,6 +20,29 @@ kernel work_TYPE(a: TYPE[], b: TYPE[], c: TYPE, out: TYPE[], back: TYPE[]) {
     back[i].y = b[i].x
 }
 
+run checked_TYPE() {
+    let n = PARTS
+    let size = 160
+    let numbers = (arange(size * n, i64) % 5).reshape(size, n)
+    let a, b = array(numbers, TYPE), array((numbers + 1) % 4, TYPE)
+    let out, back = zeros(size, TYPE), full(size, 1, TYPE)
+    work_TYPE[4, 40](a, b, (COUNT), out, back)
+    let add = arange(1, n + 1, i64)
+    let other = (numbers + 1) % 4
+    for i in range(size) {
+        let mirror = i // 40 * 40 + 39 - i % 40
+        for p in range(n) {
+            var want = numbers[mirror, p] * other[mirror, p] + add[p]
+            if p == 1 { want -= 2 * numbers[i, 0] }
+            let kept = numbers[i, p] if i % 3 != 1 else 1
+            assert(int(back[i, p]) == (other[i, 0] if p == 1 else kept))
+            assert(int(out[i, p]) % 256 == want % 256)
+        }
+    }
+}
+"""
+# Of each scalar one of its types, of each number of parts four types.
+FURTHER = """
 kernel strided_TYPE(a: TYPE[,], out: TYPE[,]) {
     let x, y = grid(2)
     if x < out.shape[1] and y < out.shape[0] { out[y, x] = a[x, y] + a[x, 0].x }
@@ -43,25 +66,10 @@ kernel fields_TYPE(r: Of_TYPE[], out: TYPE[]) {
     out[i].x = r[i].v[i % PARTS]
 }
 
-run checked_TYPE() {
+run further_TYPE() {
     let n = PARTS
-    let size = 160
-    let numbers = (arange(size * n, i64) % 5).reshape(size, n)
-    let a, b = array(numbers, TYPE), array((numbers + 1) % 4, TYPE)
-    let out, back = zeros(size, TYPE), full(size, 1, TYPE)
-    work_TYPE[4, 40](a, b, (COUNT), out, back)
-    let add = arange(1, n + 1, i64)
-    let other = (numbers + 1) % 4
-    for i in range(size) {
-        let mirror = i // 40 * 40 + 39 - i % 40
-        for p in range(n) {
-            var want = numbers[mirror, p] * other[mirror, p] + add[p]
-            if p == 1 { want -= 2 * numbers[i, 0] }
-            let kept = numbers[i, p] if i % 3 != 1 else 1
-            assert(int(back[i, p]) == (other[i, 0] if p == 1 else kept))
-            assert(int(out[i, p]) % 256 == want % 256)
-        }
-    }
+    let numbers = (arange(160 * n, i64) % 5).reshape(160, n)
+    let out = zeros(160, TYPE)
     let wide, turned = array(numbers[:42].reshape(6, 7, n), TYPE), zeros((7, 6), TYPE)
     strided_TYPE[1, (8, 8)](wide, turned)
     let w = numbers[:42].reshape(6, 7, n)
@@ -86,12 +94,16 @@ run checked_TYPE() {
 """
 
 types = [(f"{scalar}x{n}", n) for scalar in SCALARS for n in (2, 3, 4)]
+further = [f"{scalar}x{2 + k % 3}" for k, scalar in enumerate(SCALARS)]
 for name, n in types:
+    text = TYPE + (FURTHER if name in further else "")
     count = ", ".join(str(i + 1) for i in range(n))
-    print(TYPE.replace("TYPE", name).replace("PARTS", str(n)).replace("COUNT", count)
+    print(text.replace("TYPE", name).replace("PARTS", str(n)).replace("COUNT", count)
           .replace("ELEM", name[:-2]).replace("OTHERS", f", r[i].v.x" * (n - 1)))
 print("run {")
 for name, n in types:
     print(f"    checked_{name}()")
+    if name in further:
+        print(f"    further_{name}()")
 print(f'    print({len(types)}, "types")')
 print("}")
