@@ -195,7 +195,14 @@ const char *kj_vector_elsewhere(const char *name)
         {"uint64x", KJ_U64},   {"vec", KJ_F32},      {"ivec", KJ_I32},
         {"uvec", KJ_U32},      {"dvec", KJ_F64},
     };
+    static const char letters[] = "fiuh"; /* vec4f of WGSL */
+    static const kj_dtype of_letter[] = {KJ_F32, KJ_I32, KJ_U32, KJ_F16};
     size_t len = strlen(name);
+    const char *letter = len == 5 && strncmp(name, "vec", 3) == 0 ? strchr(letters, name[4]) : NULL;
+    const kj_aggregate *shader =
+        letter ? kj_vector_of(of_letter[letter - letters], name[3] - '0') : NULL;
+    if (shader)
+        return shader->name;
     for (size_t i = 0; len > 1 && i < sizeof own / sizeof *own; i++) {
         const kj_aggregate *of = kj_vector_of(own[i].elem, name[len - 1] - '0');
         if (strlen(own[i].name) == len - 1 && strncmp(own[i].name, name, len - 1) == 0 && of)

@@ -2,6 +2,7 @@
  * and written // here, numbers have no suffixes. Types are those that the names have in the text above. */
 #include <string.h>
 
+#include "knl.tab.h"
 #include "lang/types.h"
 #include "parse/habit.h"
 
@@ -257,4 +258,30 @@ kj_c_value kj_habit_c_value(kj_parser *p, uint32_t begin, uint32_t end)
     v.cuts = whole && w.cuts;
     v.changed = strcmp(v.text, kj_piece(p, begin, end)) != 0;
     return v;
+}
+
+bool kj_hint_pointer(kj_parser *p, kj_message *m, const kj_expr *e)
+{
+    const kj_expr *type =
+        e->kind == KJ_E_BINARY && e->u.binary.op == KJ_OP_MUL ? e->u.binary.lhs : NULL;
+    if (!type || type->kind != KJ_E_NAME || !kj_habit_type_named(type->u.name))
+        return false;
+    const char *elem = kj_habit_type_named(type->u.name);
+    if (kj_is_item_of(p->source, m->span.begin, "run"))
+        kj_hint(p->diag, m, "there are no pointers: an array is made as let a = zeros(8, %s)",
+                elem);
+    else
+        kj_hint(p->diag, m, "there are no pointers: an array is passed and indexed by its name");
+    return true;
+}
+
+bool kj_hint_pointer_cast(kj_parser *p, kj_message *m)
+{
+    if (p->prev != KJ_TK_STAR || p->before_prev != KJ_TK_NAME)
+        return false;
+    const char *type =
+        kj_habit_type_named(kj_piece(p, p->before_prev_span.begin, p->before_prev_span.end));
+    if (type)
+        kj_hint(p->diag, m, "there are no pointers: elements are converted, %s(a[i])", type);
+    return type != NULL;
 }

@@ -170,7 +170,8 @@ static void at_expression(const kj_mistake *x)
     } else if (kj_met(x, "if")) {
         kj_mistake_hint(x, m, "a conditional expression is written: a if test else b");
         kj_layout_skip_block(x->p);
-    } else if (hint_variance(x, m) || (kj_met(x, "*") && kj_habit_dereference(x->p, m, x->at)))
+    } else if (hint_variance(x, m) || (kj_met(x, ")") && kj_hint_pointer_cast(x->p, m)) ||
+               (kj_met(x, "*") && kj_habit_dereference(x->p, m, x->at)))
         ;
     else if (kj_met(x, "let"))
         kj_mistake_hint(x, m, "there are no options: a value is there");
@@ -285,7 +286,9 @@ static void at_name(const kj_mistake *x)
         kj_mistake_hint(x, m, "loops are written: for i in range(n) { ... }");
         if (kj_is_shown(x->p->diag, m))
             kj_habit_for(x->p, m, x->at);
-    } else if (before == KJ_TK_DOT)
+    } else if (kj_met(x, "<") && before == KJ_TK_VAR) /* var<workgroup> */
+        kj_mistake_hint(x, m, kj_foreign_variable(x->p, x->at));
+    else if (before == KJ_TK_DOT)
         kj_hint_behind_dot(x, m);
     else if (before == KJ_TK_COMMA && kj_met(x, "("))
         kj_mistake_hint(x, m,
@@ -405,7 +408,8 @@ static void report(const kj_mistake *x)
         return;
     if (kj_met(x, ":") && kj_wants(x, "{"))
         kj_at_colon(x);
-    else if ((kj_met(x, "else") || kj_met(x, "elif")) && kj_is_told(x->p, x->at))
+    else if ((kj_met(x, "else") || kj_met(x, "elif")) &&
+             (kj_is_told(x->p, x->at) || kj_is_told_above(x->p, x->at)))
         return; /* if (c) a; else b; */
     else if (kj_met(x, "else") || kj_met(x, "elif"))
         kj_error(x->p->diag, x->at, KJ_RULE_SYNTAX, "unexpected '%s': no if ends before it",

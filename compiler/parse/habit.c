@@ -353,7 +353,7 @@ void kj_habit_block(kj_parser *p, kj_message *m, kj_span at)
         while (last > begin && strchr(" \t;", s->text[last - 1]))
             last--;
         if (s->text[begin] != '(')
-            kj_fix(p->diag, m, (kj_span){at.begin, end}, "%s%s",
+            kj_fix(p->diag, m, (kj_span){at.begin, kj_before_else(s, end)}, "%s%s",
                    at.begin > 0 && kj_is_blank(s->text[at.begin - 1]) ? "" : " ",
                    in_braces(p, begin, last));
         return;

@@ -50,6 +50,11 @@ static inline uint32_t kj_line_end(const kj_source *s, uint32_t at)
     return at;
 }
 
+/* Behind a ; that would part a block that ends at `end` from its else, which begins the next line (habit_stmt.c). */
+uint32_t kj_before_else(const kj_source *s, uint32_t end);
+/* (float*)x, in front of its closing parenthesis (c_value.c). */
+bool kj_hint_pointer_cast(kj_parser *p, kj_message *m);
+
 /* Does the item in which `at` stands begin with that word? A test is a run block. */
 static inline bool kj_is_item_of(const kj_source *s, uint32_t at, const char *word)
 {

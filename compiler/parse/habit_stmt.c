@@ -218,3 +218,15 @@ bool kj_habit_index_names(const kj_mistake *x, kj_message *m)
     }
     return true;
 }
+
+uint32_t kj_before_else(const kj_source *s, uint32_t end)
+{
+    uint32_t next = kj_skip_blanks(s, end);
+    if (s->text[next] != ';')
+        return end;
+    uint32_t line = kj_line_end(s, next + 1), word = line;
+    word += (uint32_t)strspn(s->text + line, " \t\r\n");
+    bool alone = kj_skip_blanks(s, next + 1) == line;
+    return alone && (kj_is_word_at(s, word, "else") || kj_is_word_at(s, word, "elif")) ? next + 1
+                                                                                       : end;
+}

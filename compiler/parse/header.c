@@ -68,6 +68,9 @@ static bool hint_tokens(const kj_mistake *x, kj_message *m)
     const char *text = NULL;
     if (kj_wants(x, "[") && (kj_met(x, "(") || kj_met(x, "<")))
         text = ARRAY_TYPES;
+    else if (kj_met(x, "@") &&
+             kj_wants(x, "const")) /* @builtin(global_invocation_id) id: vec3<u32> */
+        text = "a thread's place is built in: grid(1), threadIdx.x, blockIdx.x";
     else if (kj_wants(x, "]") && kj_wants(x, ",") && x->n == 2)
         text = ARRAY_TYPES;
     else if (kj_wants(x, "in") && kj_met(x, "="))
@@ -318,7 +321,11 @@ void kj_at_tokens(const kj_mistake *x)
         kj_hint_keyword(x, m, x->p->prev_span, false); /* let mut i */
     else if (kj_wants(x, "=") && (kj_met(x, "end of line") || kj_met(x, "}") || kj_met(x, ";")))
         kj_mistake_hint(x, m, "a value is given at the declaration");
-    else if (kj_wants(x, "{") && kj_met(x, "end of line")) {
+    else if (kj_wants(x, "{") && x->p->prev == KJ_TK_ELSE && kj_met(x, "name")) {
+        kj_mistake_hint(x, m, "a block stands in braces: { ... }");
+        if (kj_is_shown(x->p->diag, m))
+            kj_habit_block(x->p, m, (kj_span){x->at.begin, x->at.begin});
+    } else if (kj_wants(x, "{") && kj_met(x, "end of line")) {
         kj_mistake_hint(x, m, BRACE_PLACE);
         if (kj_is_shown(x->p->diag, m))
             kj_habit_block(x->p, m, (kj_span){x->at.begin, x->at.begin});

@@ -258,15 +258,29 @@ kj_item *kj_make_run_function(kj_parser *p, kj_span span, const char *name, kj_s
 
 /* ---- Tests ---- */
 
+/* Has the text a mistake of its own? */
+static bool is_told_in(const kj_parser *p, kj_span span)
+{
+    const kj_message *m = p->diag->last;
+    return m && m->span.begin >= span.begin && m->span.end <= span.end;
+}
+
 /* One line of text, as it is shown and asked for. NULL: it was told what is wrong. */
 static const char *text_of_test(kj_parser *p, kj_string s, kj_span span, const char *what)
 {
-    bool plain = s.len > 0 && strspn(s.text, " ") < s.len;
-    for (size_t i = 0; i < s.len; i++)
-        plain &= (unsigned char)s.text[i] >= ' ' && s.text[i] != 0x7f;
-    if (plain)
+    size_t at = 0;
+    while (at < s.len && (unsigned char)s.text[at] >= ' ' && s.text[at] != 0x7f)
+        at++;
+    char bad = at < s.len ? s.text[at] : ' ';
+    if (at < s.len)
+        kj_error(p->diag, span, KJ_RULE_TEST, "%s is one line of text: %s", what,
+                 bad == '\t'                  ? "write a blank for the tab"
+                 : bad == '\n' || bad == '\r' ? "it has a line end"
+                                              : "it has a control character");
+    else if (strspn(s.text, " ") < s.len)
         return kj_intern(p->arena, s.text, s.len);
-    kj_error(p->diag, span, KJ_RULE_TEST, s.len ? "%s is one line of text" : "%s is empty", what);
+    else if (!is_told_in(p, span)) /* an escape, which left nothing */
+        kj_error(p->diag, span, KJ_RULE_TEST, s.len ? "%s has blanks only" : "%s is empty", what);
     return NULL;
 }
 

@@ -70,6 +70,16 @@ double kj_literal_float(kj_parser *p, kj_span span, const char *text, size_t len
     return value;
 }
 
+bool kj_is_told_above(const kj_parser *p, kj_span span)
+{
+    const kj_message *m = p->diag->last;
+    const char *text = p->source->text;
+    if (!m || m->rule != KJ_RULE_SYNTAX || m->span.end > span.begin)
+        return false;
+    const char *end = memchr(text + m->span.end, '\n', span.begin - m->span.end);
+    return end && strspn(end + 1, " \t\r") == (size_t)(text + span.begin - (end + 1));
+}
+
 bool kj_is_told(const kj_parser *p, kj_span span)
 {
     const kj_message *m = p->diag->last;

@@ -45,6 +45,8 @@ void kj_mistake_hint(const kj_mistake *x, kj_message *m, const char *text);
 /* Is it the first word of the line? */
 bool kj_line_begins(const kj_parser *p, kj_span at, const char *word);
 
+/* var<workgroup>, var<storage, read>: what it is here, where the < stands at `at` (outside.c). */
+const char *kj_foreign_variable(const kj_parser *p, kj_span at);
 /* Hints about a name that stands where a keyword might: one of another language, or where an item could begin one of
  * those misspelled. */
 void kj_hint_keyword(const kj_mistake *x, kj_message *m, kj_span name, bool item);

@@ -10,6 +10,21 @@
 
 #define NO_PATHS "there are no paths: write sqrt(x), max(x, y)"
 
+/* std::cout << x, std::vector<float> v(n), Vec::new(): what is no function here by another name. */
+static const char *hint_for_path(const kj_mistake *x)
+{
+    const kj_source *s = x->p->source;
+    uint32_t name = x->at.end + 1;
+    if (kj_is_word_at(s, name, "cout") || kj_is_word_at(s, name, "cerr"))
+        return "print takes texts and values: print(\"x is\", x)";
+    if (kj_is_word_at(s, name, "vector") ||
+        (strcmp(kj_mistake_source(x->p, x->p->prev_span), "Vec") == 0 &&
+         (kj_is_word_at(s, name, "new") || kj_is_word_at(s, name, "with_capacity"))))
+        return "arrays of a run block are zeros(8, f32), lists [1, 2, 3]; of a kernel "
+               "local.array(8, f32)";
+    return NO_PATHS;
+}
+
 /* What other languages have behind an expression; NULL: nothing that is known. */
 static const char *hint_for_operator(const kj_mistake *x)
 {
@@ -29,7 +44,7 @@ static const char *hint_for_operator(const kj_mistake *x)
     if (kj_met(x, ":") && x->p->source->text[x->at.end] == '=')
         return "an assignment is a statement, before the one that needs its value";
     if (kj_met(x, ":") && x->p->source->text[x->at.end] == ':')
-        return NO_PATHS;
+        return hint_for_path(x);
     if (kj_met(x, "string") && p->prev == KJ_TK_NAME && p->prev_span.end == x->at.begin &&
         !kj_follows_call(x))
         return "strings have no prefix: print takes texts and values, print(\"x is\", x)";
@@ -105,7 +120,9 @@ void kj_mistake_paths(const kj_mistake *x, kj_message *m)
         kj_hint(p->diag, m, "a member is written %s.%s", kj_mistake_source(p, name),
                 end > colons.end ? kj_piece(p, colons.end, end) : "x");
     else if (!m->hint)
-        kj_mistake_hint(x, m, NO_PATHS);
+        kj_mistake_hint(x, m, hint_for_path(x));
+    if (!own && strcmp(m->hint ? m->hint : "", NO_PATHS) != 0)
+        return; /* nothing of that name */
     uint32_t open = kj_skip_blanks(p->source, end), close = open;
     if (!own && open > end && kj_is_word(p->source->text[open]))
         return; /* cg::thread_block block */

@@ -84,6 +84,17 @@ void kj_hint_keyword(const kj_mistake *x, kj_message *m, kj_span name, bool item
         kj_did_you_mean(x->p->diag, m, near);
 }
 
+const char *kj_foreign_variable(const kj_parser *p, kj_span at)
+{
+    uint32_t word = kj_skip_blanks(p->source, at.end);
+    if (kj_is_word_at(p->source, word, "workgroup"))
+        return "shared arrays are written 'let s = shared.array((16, 16), f32)', in the kernel";
+    if (kj_is_word_at(p->source, word, "private") || kj_is_word_at(p->source, word, "function"))
+        return "a thread's own variables are written 'var x = 0', in the kernel";
+    return "arrays and numbers are parameters of a kernel: kernel name(data: f32[], n: i32) { ... "
+           "}";
+}
+
 /* TPB = 16 */
 static bool is_assigned(const kj_mistake *x)
 {
@@ -211,6 +222,10 @@ void kj_at_item(const kj_mistake *x)
     }
     if (kj_met(x, "let") || kj_met(x, "var") || kj_met(x, "param")) {
         kj_message *m = kj_expected(x, items(x));
+        if (x->p->source->text[x->at.end] == '<') {
+            kj_mistake_hint(x, m, kj_foreign_variable(x->p, (kj_span){x->at.end, x->at.end + 1}));
+            return;
+        }
         kj_mistake_hint(x, m,
                         kj_met(x, "param") ? "a param stands in the run block"
                         : is_computed(x)
@@ -241,6 +256,8 @@ void kj_at_item(const kj_mistake *x)
     else if (kj_met(x, "name") && is_quoted(x) &&
              strcmp(kj_mistake_source(x->p, x->at), "extern") == 0)
         kj_mistake_hint(x, m, "names stay as they are written: kernel name(x: f32[]) { ... }");
+    else if (kj_met(x, "name") && kj_is_word_at(x->p->source, x->at.begin, "test"))
+        kj_mistake_hint(x, m, "a test is written test \"adds\" { ... }");
     else if (kj_met(x, "name") && !kj_hint_c_item(x, m))
         kj_hint_keyword(x, m, x->at, true);
     if (!m->hint && !kj_met(x, "end of file"))

@@ -300,6 +300,8 @@ const char *kj_foreign_word(const char *word, bool *begins_block);
 
 /* Has the line a mistake already, before `span`? */
 bool kj_is_told(const kj_parser *p, kj_span span);
+/* Is the last message in the line above, and nothing in front of `span` in its line? */
+bool kj_is_told_above(const kj_parser *p, kj_span span);
 
 bool kj_habit_declaration(kj_parser *p, kj_message *m, kj_span at); /* int i = 0, float t[4] */
 bool kj_habit_parameter(kj_parser *p, kj_message *m, kj_span at);   /* float *x */
@@ -397,7 +399,9 @@ bool kj_stray_name(kj_parser *p, kj_span span, const char *text, size_t len);
 bool kj_stray_transpose(kj_parser *p, kj_span span); /* x', of which the rest is read again */
 void kj_stray_update(kj_parser *p, kj_span span);    /* &&= */
 bool kj_stray_remark(kj_parser *p, kj_span span);    /* ! a comment, to the end of the line */
+bool kj_hint_pointer(kj_parser *p, kj_message *m, const kj_expr *e); /* float *d; (c_value.c) */
 void kj_stray_cast(kj_parser *p, kj_span span, const char *text);  /* static_cast<float> */
+const char *kj_stray_vector(kj_parser *p, kj_span span, const char *text); /* vec4<f32>: its type */
 void kj_stray_macro(kj_parser *p, kj_span span, const char *text); /* vec! */
 /* pointer.c: of what cannot be assigned to, auto& v. */
 void kj_hint_reference(kj_parser *p, kj_message *m, const kj_expr *e);

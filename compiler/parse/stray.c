@@ -124,6 +124,24 @@ void kj_stray_cast(kj_parser *p, kj_span span, const char *text)
         kj_fix(p->diag, m, span, "%s", type);
 }
 
+const char *kj_stray_vector(kj_parser *p, kj_span span, const char *text)
+{
+    const char *open = strchr(text, '<') + 1;
+    open += strspn(open, " \t");
+    const char *word = kj_arena_printf(p->arena, "%.*s", (int)strcspn(open, "> \t"), open),
+               *other = kj_habit_type_named(word);
+    const kj_aggregate *of = kj_vector_of(kj_type_named(other ? other : word), text[3] - '0');
+    kj_message *m = kj_is_told(p, span) /* @builtin(global_invocation_id) id: vec3<u32> */
+                        ? NULL
+                        : kj_error(p->diag, span, KJ_RULE_SPELLING, "a vector's type is one word");
+    if (m && of)
+        kj_write(p->diag, m, span, "%s", of->name);
+    else if (m)
+        kj_hint(p->diag, m, "of 2, 3 or 4 numbers: f32x%c, i32x%c", text[3], text[3]);
+    const char *type = of ? of->name : "f32x4";
+    return kj_intern(p->arena, type, strlen(type));
+}
+
 void kj_stray_macro(kj_parser *p, kj_span span, const char *text)
 {
     kj_message *m = kj_error(p->diag, span, KJ_RULE_SPELLING, "there are no macros");

@@ -488,7 +488,7 @@ kj_stmt *kj_make_expr_stmt(kj_parser *p, kj_span span, kj_exprs values)
             kj_hint(p->diag, m, GOES_ON);
         if (e->kind == KJ_E_BINARY && e->u.binary.op == KJ_OP_EQ)
             kj_hint(p->diag, m, "'=' assigns, '==' compares");
-        else if (kj_hint_misspelled(p, m, span.begin))
+        else if (kj_hint_pointer(p, m, e) || kj_hint_misspelled(p, m, span.begin))
             ;
         else if (p->gives && ends_function(p))
             kj_write(p->diag, m, span, "return %.*s", (int)(span.end - span.begin),

@@ -1,7 +1,25 @@
 /* What is assigned: a variable, some of its parts, or an element: read and written, in order with what computes the value. */
+#include <string.h>
+
 #include "sema/body/body.h"
 
 /* ---- Variables ---- */
+
+/* c = b, c, d = d, c: is another array's name assigned? */
+static bool is_given_array(kj_sema *s, const kj_expr *target)
+{
+    const char *text = s->diag->source->text + target->span.end, *end;
+    text += strcspn(text, "=\n");
+    if (*text != '=')
+        return false;
+    text += 1 + strspn(text + 1, " \t");
+    for (end = text; kj_is_word(*end);)
+        end++;
+    const kj_symbol *sym =
+        kj_scope_find(s->scope, kj_intern(s->program->arena, text, (size_t)(end - text)));
+    return end > text && strchr("\r\n;,}# ", *end) && sym && sym->kind == KJ_SYM_VALUE &&
+           sym->value.kind == KJ_V_ARRAY;
+}
 
 static void refuse_target(kj_sema *s, const kj_expr *target, const kj_symbol *sym)
 {
@@ -13,7 +31,14 @@ static void refuse_target(kj_sema *s, const kj_expr *target, const kj_symbol *sy
     if (sym->value.kind == KJ_V_ARRAY) {
         kj_message *m = kj_sema_error(s, target->span, KJ_RULE_NOT_ASSIGNABLE,
                                       "'%s' is an array, and arrays are not assigned", name);
-        kj_hint(s->diag, m, "an element is: %s[i] = ..., and all of them: %s[:] = ...", name, name);
+        if (is_given_array(s, target))
+            kj_hint(s->diag, m,
+                    "all elements are copied by %s[:] = b; one of two arrays is chosen once, let c "
+                    "= a if test else b",
+                    name);
+        else
+            kj_hint(s->diag, m, "an element is: %s[i] = ..., and all of them: %s[:] = ...", name,
+                    name);
         return;
     }
     kj_role role = sym->kind == KJ_SYM_CONST ? KJ_ROLE_CONST : sym->role;

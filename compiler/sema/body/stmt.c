@@ -244,7 +244,7 @@ static kj_operand returned(kj_sema *s, kj_frame *f, const kj_stmt *st)
     if (v.kind != KJ_V_ERROR && !f->direct && has_array(t)) {
         m = kj_sema_error(s, st->span, KJ_RULE_RETURN_VALUE,
                           "a function that returns an array has one return, at its end");
-        kj_hint(s->diag, m, "an array's name means one array on every path");
+        kj_hint(s->diag, m, "one of two arrays is return a if test else b");
         return kj_no_value(st->span);
     }
     return v;

@@ -47,6 +47,10 @@ bool kj_same_arrays(kj_sema *s, const kj_operand v[2], kj_span span)
         kj_hint(s->diag, m, "one of them is a field of a packed record, which is not aligned");
     else if (arrays && a->elem == b->elem)
         kj_hint(s->diag, m, "an index makes a view with fewer axes, as in a[i]");
+    else if (arrays && !s->each)
+        kj_hint(s->diag, m,
+                "write an if, and what is done with each of them in its block, or in a function "
+                "that takes the array: fn f<T: number>(a: T[]) { ... }");
     else if (s->each)
         kj_hint(s->diag, m, "for each element: selp(condition, a, b), which computes both");
     return false;
