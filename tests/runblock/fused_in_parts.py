@@ -43,14 +43,13 @@ def program(all_texts, t):
 def main():
     failed = 0
     found = list(texts())
-    for t in ("f32", "f64"):
-        for options in (["--device=cpu"], ["--device=cpu", "--fp-contract=off"]):
-            command = [sys.argv[1], "run", "-", "--warn=off", *options]
-            done = subprocess.run(command, input=program(found, t), stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT, text=True)
-            if done.returncode:
-                failed += 1
-                print(t, options, done.stdout[:1000])
+    for t, contract in (("f32", "on"), ("f64", "off")):
+        command = [sys.argv[1], "run", "-", "--warn=off", "--device=cpu", f"--fp-contract={contract}"]
+        done = subprocess.run(command, input=program(found, t), stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True)
+        if done.returncode:
+            failed += 1
+            print(t, contract, done.stdout[:1000])
     print(f"{len(found)} expressions, {failed} runs failed")
     return failed > 0
 
