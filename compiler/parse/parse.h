@@ -400,9 +400,9 @@ bool kj_stray_transpose(kj_parser *p, kj_span span); /* x', of which the rest is
 void kj_stray_update(kj_parser *p, kj_span span);    /* &&= */
 bool kj_stray_remark(kj_parser *p, kj_span span);    /* ! a comment, to the end of the line */
 bool kj_hint_pointer(kj_parser *p, kj_message *m, const kj_expr *e); /* float *d; (c_value.c) */
-void kj_stray_cast(kj_parser *p, kj_span span, const char *text);  /* static_cast<float> */
+void kj_stray_cast(kj_parser *p, kj_span span, const char *text);    /* static_cast<float> */
 const char *kj_stray_vector(kj_parser *p, kj_span span, const char *text); /* vec4<f32>: its type */
-void kj_stray_macro(kj_parser *p, kj_span span, const char *text); /* vec! */
+void kj_stray_macro(kj_parser *p, kj_span span, const char *text);         /* vec! */
 /* pointer.c: of what cannot be assigned to, auto& v. */
 void kj_hint_reference(kj_parser *p, kj_message *m, const kj_expr *e);
 /* macro.c: an @ with something behind it: the token that is read, up to *end: of a macro of Julia's (reported) what it
