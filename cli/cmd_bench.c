@@ -259,5 +259,7 @@ static int bench_module(kjit_context *ctx, const options *o, kjit_module *mod)
 
 int command_bench(const options *o)
 {
-    return with_module(o, bench_module);
+    options run = *o;
+    run.runs = true;
+    return with_module(&run, bench_module);
 }

@@ -397,5 +397,7 @@ static int tune_module(kjit_context *ctx, const options *o, kjit_module *mod)
 
 int command_tune(const options *o)
 {
-    return with_module(o, tune_module);
+    options run = *o;
+    run.runs = true;
+    return with_module(&run, tune_module);
 }

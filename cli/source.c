@@ -120,21 +120,22 @@ static char *read_text(const options *o, size_t *size)
     return text;
 }
 
-static kjit_status load(kjit_context *ctx, const options *o, const char *path,
-                        const char *libdevice, kjit_module **out)
+/* What the file's params are given, swept ones among them; NULL: nothing, or no memory. */
+static const char **params_of(const options *o, int *n)
 {
-    kjit_compile_options c = {.opt_level = o->opt_level,
-                              .no_contract = o->no_contract,
-                              .verify = o->emit || getenv("KJIT_VERIFY"),
-                              .arch = o->gpu ? gpu_arch(ctx, o) : o->arch,
-                              .libdevice = libdevice,
-                              .ftz = o->ftz,
-                              .cpu = o->cpu,
-                              .warn = o->warn,
-                              .check = o->check,
-                              .path = o->path};
+    *n = o->runs ? o->narguments - 1 + o->nsweeps : 0;
+    const char **all = *n > 0 ? malloc((size_t)*n * sizeof *all) : NULL;
+    for (int i = 0; all && i < *n; i++)
+        all[i] = i + 1 < o->narguments ? o->arguments[i + 1] : o->sweeps[i + 1 - o->narguments];
+    *n = all ? *n : 0;
+    return all;
+}
+
+static kjit_status load(kjit_context *ctx, const options *o, const char *path,
+                        const kjit_compile_options *c, kjit_module **out)
+{
     if (!is_piped(o, path))
-        return kjit_module_load(ctx, path, &c, out);
+        return kjit_module_load(ctx, path, c, out);
     size_t size;
     char *text = read_text(o, &size);
     if (!text)
@@ -143,9 +144,11 @@ static kjit_status load(kjit_context *ctx, const options *o, const char *path,
     char *folders;
     if (asprintf(&folders, ".:%s:%s", o->path ? o->path : "", more ? more : "") < 0)
         folders = NULL;
-    c.path = folders;
-    c.statements = o->text && !is_file_text(o->text);
-    kjit_status status = kjit_module_compile(ctx, o->text ? path : "<stdin>", text, size, &c, out);
+    kjit_compile_options mine = *c;
+    mine.path = folders;
+    mine.statements = o->text && !is_file_text(o->text);
+    kjit_status status =
+        kjit_module_compile(ctx, o->text ? path : "<stdin>", text, size, &mine, out);
     free(folders);
     if (status != KJIT_OK && status != KJIT_COMPILE)
         complain("%s", kjit_last_error(ctx));
@@ -159,7 +162,22 @@ int open_module(kjit_context *ctx, const options *o, const char *path, kjit_modu
     const char *libdevice = o->libdevice ? find_libdevice() : NULL;
     if (o->libdevice && !libdevice)
         return EXIT_FAILED;
-    kjit_status status = load(ctx, o, path, libdevice, out);
+    int nparams;
+    const char **params = params_of(o, &nparams);
+    kjit_compile_options c = {.opt_level = o->opt_level,
+                              .no_contract = o->no_contract,
+                              .verify = o->emit || getenv("KJIT_VERIFY"),
+                              .arch = o->gpu ? gpu_arch(ctx, o) : o->arch,
+                              .libdevice = libdevice,
+                              .ftz = o->ftz,
+                              .cpu = o->cpu,
+                              .warn = o->warn,
+                              .check = o->check,
+                              .path = o->path,
+                              .params = params,
+                              .nparams = nparams};
+    kjit_status status = load(ctx, o, path, &c, out);
+    free(params);
     bool wants_tree = o->emit && strcmp(o->emit, "ast") ==
                                      0; /* there is one before names and types are looked at */
     char *tree = NULL;

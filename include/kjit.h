@@ -499,6 +499,10 @@ typedef struct kjit_compile_options {
     int nsources;
     const char *path;
     int statements; /* 1: the source is what stands in a run block, without `run {` and `}` */
+    /* What a run will be given, as kjit_run_options has it: warnings count with these numbers and not with the
+     * defaults; of what is no number nothing is counted. */
+    const char *const *params;
+    int nparams;
 } kjit_compile_options;
 
 /* Checks the source; kernels are compiled at their first launch, once for each combination of

@@ -25,7 +25,8 @@ stays the same from version to version, the words of a message may change; the o
 INTRODUCTIONS = {"Warnings": """What is no error, and hardly what was meant; beside an error of the source none is shown. `kjit run`, `check`, `build` and `info` tell them
 and go on. `--warn=no-shadowed,no-unused-value` leaves some out, `--warn=off` all of them, `--warn=error` makes them errors;
 `-W` is short for `--warn`. Of C programs `kjit_compile_options.warn` takes the same list. What silences a warning where the
-line is meant as it stands is said by its hint.
+line is meant as it stands is said by its hint. Where one counts, a param is what the run is given, `kjit run f.knl n=1024`, and else its
+default.
 
 """}
 

@@ -55,9 +55,11 @@ typedef struct kj_rule_info {
 
 extern const kj_rule_info kj_rules[KJ_NRULES];
 
-/* Which warnings are wanted, and whether one is an error. */
+/* Which warnings are wanted, whether one is an error, and what they may count with. */
 typedef struct kj_warnings {
     bool off[KJ_NRULES], error;
+    const char *const *params; /* "name=value": what a run will be given in place of its defaults */
+    int nparams;
 } kj_warnings;
 
 /* Takes a list: "off", "all", "error", and codes, with "no-" in front of those that are not wanted; separated

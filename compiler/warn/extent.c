@@ -1,6 +1,6 @@
 /* Numbers and extents of a run block as far as its text says them: literals, constants, names that are
- * declared once and not assigned, arithmetic of them. A param is its default. Each name's value is
- * found once, in the order of the text. */
+ * declared once and not assigned, arithmetic of them. A param is what the run is given for it, or else its default.
+ * Each name's value is found once, in the order of the text. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,6 +74,18 @@ static bool keeps(const kj_type_ref *t)
     return !t || (t->name && (t->ndim > 0 || kj_is_int(kj_type_named(t->name))));
 }
 
+/* The value that a param will have, as a text; NULL: its default. */
+static const char *given_for(const kj_run_names *names, const char *name)
+{
+    const kj_warnings *w = names->wanted;
+    const char *text = NULL;
+    size_t n = strlen(name);
+    for (int i = 0; w && i < w->nparams; i++)
+        if (w->params[i] && strncmp(w->params[i], name, n) == 0 && w->params[i][n] == '=')
+            text = w->params[i] + n + 1; /* the last one counts */
+    return text;
+}
+
 /* let a, b = 1, 2 is two of them; of let h, w = x.shape each has its number. */
 static void declare_let(kj_run_names *names, const kj_stmt *st)
 {
@@ -83,6 +95,7 @@ static void declare_let(kj_run_names *names, const kj_stmt *st)
         kj_run_name *made = declare(names, name->name, item ? item : init);
         made->of = all > 1 && !item ? all : 0;
         made->nth = n;
+        made->given = st->kind == KJ_S_PARAM ? given_for(names, name->name) : NULL;
         item = item ? item->next : NULL;
     }
 }
@@ -125,9 +138,22 @@ static void join(kj_run_names *names)
     names->n = n;
 }
 
+/* An integer in place of another. */
+static kj_run_value value_given(const char *text, kj_run_value otherwise)
+{
+    enum { DIGITS = 9 };
+    size_t n = strspn(text, "0123456789");
+    bool whole = n > 0 && n <= DIGITS && !text[n];
+    return whole && otherwise.kind == KJ_NUMBERS && otherwise.n == 1
+               ? (kj_run_value){KJ_NUMBERS, 1, {strtoll(text, NULL, 10)}}
+               : unknown;
+}
+
 static kj_run_value value_of(const kj_run_names *names, const kj_run_name *name)
 {
     kj_run_value v = kj_warn_value(names, name->init);
+    if (name->given)
+        return value_given(name->given, v);
     if (!name->of)
         return v;
     return v.kind == KJ_NUMBERS && v.n == name->of
@@ -169,7 +195,7 @@ void kj_warn_run_names(kj_run_names *names, const kj_item *run)
 const kj_expr *kj_warn_init(const kj_run_names *names, const kj_expr *e)
 {
     const kj_run_name *name = e->kind == KJ_E_NAME ? find(names, e->u.name) : NULL;
-    return name && name->init && !name->of ? name->init : e;
+    return name && name->init && !name->of && !name->given ? name->init : e;
 }
 
 bool kj_warn_declares(const kj_run_names *names, const char *name)

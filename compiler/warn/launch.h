@@ -84,6 +84,7 @@ typedef struct kj_run_value {
 typedef struct kj_run_name {
     const char *name;    /* interned */
     const kj_expr *init; /* NULL: it changes, is of a loop, ... */
+    const char *given;   /* the value that a param has in its default's place: a text; or NULL */
     int nth, of;         /* the init's n-th part, of so many; of 0: all of it */
     size_t order;        /* in the text */
     kj_run_value value;
@@ -96,18 +97,19 @@ typedef struct kj_run_names {
         *file; /* those of its file, which it sees too; NULL: they are these */
     kj_run_name *names;
     size_t n, capacity;
+    const kj_warnings *wanted; /* that has what params are given; or NULL */
 } kj_run_names;
 
 void kj_warn_file_names(kj_run_names *names, const kj_file *file);
 void kj_warn_run_names(kj_run_names *names, const kj_item *run);
-/* What an expression comes to by the text alone, a param being its default. */
+/* What an expression comes to by the text alone, a param being what it is given, or else its default. */
 kj_run_value kj_warn_value(const kj_run_names *names, const kj_expr *e);
 /* The row of run_builtins.def that a call's function is of; -1: none. */
 int kj_warn_row(const kj_run_names *names, const kj_expr *callee);
 bool kj_warn_declares(const kj_run_names *names, const char *name);
 /* n // 256, of int(n / 256) the n / 256; NULL: it is none. */
 const kj_expr *kj_warn_division(const kj_run_names *names, const kj_expr *e);
-/* What a name was declared with; else the expression itself. */
+/* What a name has by its declaration; else the expression itself. */
 const kj_expr *kj_warn_init(const kj_run_names *names, const kj_expr *e);
 
 /* ---- lost.c ---- */

@@ -331,7 +331,9 @@ void kj_warn_of_launches(kj_arena *arena, kj_diag *diag, const kj_file *file)
     for (const kj_item *item = file->items; item; item = item->next) {
         if (item->kind != KJ_I_RUN && item->kind != KJ_I_RUN_FN && item->kind != KJ_I_TEST)
             continue;
-        launches l = {arena, diag, file, {.arena = arena, .file = &declared}, seen, &reached};
+        launches l = {arena, diag,
+                      file,  {.arena = arena, .file = &declared, .wanted = diag->wanted},
+                      seen,  &reached};
         kj_warn_run_names(&l.names, item);
         see_list(&l, item->body);
     }

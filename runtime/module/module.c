@@ -137,6 +137,10 @@ static kjit_status check_options(kjit_context *ctx, const kjit_compile_options *
         return KJIT_INVALID;
     if (warn && !kj_warnings_read(&unused, warn, &wrong))
         return unknown_warning(ctx, warn, wrong);
+    if (o && o->nparams < 0)
+        return kj_fail(ctx, KJIT_INVALID, "nparams is %d: it must be 0 or more", o->nparams);
+    if (o && o->nparams > 0 && !o->params)
+        return kj_fail(ctx, KJIT_INVALID, "params is NULL");
     if (!cpu || strcmp(cpu, "native") == 0 || is_level(cpu))
         return KJIT_OK;
     kj_text list = {0};
@@ -197,6 +201,10 @@ static void analyse(void *data)
     kj_span unused;
     if (s->options && s->options->warn)
         kj_warnings_read(&wanted, s->options->warn, &unused);
+    if (s->options && s->options->params) {
+        wanted.params = s->options->params;
+        wanted.nparams = s->options->nparams;
+    }
     kj_diag_init(&mod->diag, arena, &mod->source);
     mod->diag.wanted = &wanted;
     mod->program =

@@ -180,6 +180,10 @@ static void test_wrong(void **state)
     FAILS(compile(text, &o, &m), KJIT_INVALID, "sources is NULL");
     o.nsources = -1;
     FAILS(compile(text, &o, &m), KJIT_INVALID, "nsources is -1");
+    o = (kjit_compile_options){.nparams = 1};
+    FAILS(compile(text, &o, &m), KJIT_INVALID, "params is NULL");
+    o.nparams = -1;
+    FAILS(compile(text, &o, &m), KJIT_INVALID, "nparams is -1");
     o = (kjit_compile_options){.sources = &nameless, .nsources = 1};
     FAILS(compile(text, &o, &m), KJIT_INVALID, "sources[0].name is NULL");
     o.sources = &empty;

@@ -23,7 +23,7 @@ class CompileOptions(c.Structure):
                 ("libdevice", c.c_char_p), ("ftz", c.c_int), ("cpu", c.c_char_p), ("warn", c.c_char_p),
                 ("diagnose", c.c_void_p), ("user", c.c_void_p), ("check", c.c_uint), ("find", c.c_void_p),
                 ("sources", c.c_void_p), ("nsources", c.c_int), ("path", c.c_char_p),
-                ("statements", c.c_int)]
+                ("statements", c.c_int), ("params", c.c_void_p), ("nparams", c.c_int)]
 
 
 class Config(c.Structure):
