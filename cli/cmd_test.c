@@ -35,7 +35,9 @@ typedef struct results {
 static void keep_text(void *user, const char *text, size_t size)
 {
     printed *p = user;
-    size_t most = MOST_PRINTED - p->kept, kept = size < most ? size : most;
+    size_t most = p->left_out > 0 ? 0 : MOST_PRINTED - p->kept, kept = size < most ? size : most;
+    while (kept < size && kept > 0 && ((unsigned char)text[kept] & 0xc0) == 0x80)
+        kept--; /* characters are whole */
     kept = p->file ? fwrite(text, 1, kept, p->file) : 0;
     p->kept += kept;
     p->left_out += size - kept;

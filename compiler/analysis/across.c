@@ -174,11 +174,13 @@ int kj_least_gang(const kj_tkernel *k)
     return KJ_GANG;
 }
 
-bool kj_go_across(kj_arena *arena, const kj_tkernel *k, int axis, int gang)
+/* What @fastmath allows may be rounded otherwise in the code of a run's end; that is where a worker's share of the blocks ends,
+ * and results do not depend on how many workers there are. */
+bool kj_go_across(kj_arena *arena, const kj_tkernel *k, int axis)
 {
     enum { BUDGET = 100000 };
-    if (!k->small || !(k->wide >> axis & 1) || !kj_is_short(k->block, axis, gang) ||
-        has_blocks_of_its_own(k))
+    if (!k->small || !(k->wide >> axis & 1) || !kj_is_short(k->block, axis, KJ_GANG_OF_BYTES) ||
+        k->fastmath || has_blocks_of_its_own(k))
         return false;
     search f = {.kernel = k,
                 .axis = axis,

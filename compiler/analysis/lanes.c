@@ -145,7 +145,7 @@ static bool is_dear(const kj_texpr *e)
 static bool visit_access(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 {
     search *f = ctx;
-    f->dear |= e && is_dear(e) && kj_step_of(&f->steps, e) == KJ_STEP_STAYS;
+    f->dear = f->dear || (e && is_dear(e) && kj_step_of(&f->steps, e) == KJ_STEP_STAYS);
     if (e && f->narrow)
         f->cost += turns_around(f) * count_rows(f) * count_operations(f, e);
     if (!e && s->kind == KJ_TS_STORE)
@@ -303,7 +303,7 @@ static bool had_best_go_on(const kj_tkernel *k, lanes_of_gang l)
 static lanes_of_gang choose_across(kj_arena *arena, const kj_tkernel *k, bool across[3])
 {
     for (int axis = 0; axis < 3; axis++)
-        across[axis] = kj_go_across(arena, k, axis, KJ_GANG_OF_BYTES);
+        across[axis] = kj_go_across(arena, k, axis);
     lanes_of_gang best = choose(arena, k, across);
     if (!across[best.axis] || had_best_go_on(k, best))
         return best;

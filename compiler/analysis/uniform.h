@@ -68,9 +68,8 @@ bool kj_shows_order(const kj_tkernel *kernel);
 bool kj_is_narrow(const kj_tkernel *kernel);
 /* So many threads are a vector: KJ_GANG, or KJ_GANG_OF_BYTES. */
 int kj_least_gang(const kj_tkernel *kernel);
-/* Had a gang's lanes best go on from one block into the next along that axis of threadIdx (across.c), where that many
- * threads are a vector? */
-bool kj_go_across(kj_arena *arena, const kj_tkernel *kernel, int axis, int gang);
+/* May a gang's lanes go on from one block into the next along that axis of threadIdx (across.c)? */
+bool kj_go_across(kj_arena *arena, const kj_tkernel *kernel, int axis);
 /* Which parameters are only counted in (tally.c). */
 void kj_find_tallies(kj_arena *arena, kj_tkernel *kernel);
 

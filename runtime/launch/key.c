@@ -104,15 +104,35 @@ static void make_key(kj_binding *b)
         consts[i] = value_bits(b->consts[i]);
 }
 
-/* Along which axes are enough of the grid's threads side by side, where a block's are no whole gangs? */
+/* How many threads are a vector, at most: of bytes, and of rows of words that are streamed, twice as many. */
+static int gang_of(const kj_binding *b)
+{
+    const kj_kernel_decl *decl = b->kernel->decl;
+    bool words = true;
+    for (int i = 0; i < decl->nparams; i++) {
+        const kj_kernel_param *p = &decl->params[i];
+        kj_dtype type = p->generic >= 0 ? b->generics[p->generic] : p->type;
+        if (p->ndim > 0 && kj_is_small_element(type))
+            return KJ_GANG_OF_BYTES;
+        words &= p->ndim == 0 || (kj_is_scalar(type) && kj_types[type].bits <= 32);
+    }
+    return words ? KJ_GANG_OF_BYTES : KJ_GANG;
+}
+
+/* Along which axes are enough of the grid's threads side by side, where a block's are no whole gangs? Of x and y along both
+ * that count or along none, so that grids of many shapes share code. */
 static unsigned find_wide(const kj_binding *b)
 {
-    unsigned wide = 0;
-    for (int i = 0; i < 3 && b->kernel->mod->ctx->ops->wide; i++)
-        if (kj_is_short(b->block, i, KJ_GANG_OF_BYTES) &&
-            b->grid[i] >= (KJ_WIDE + b->block[i] - 1) / b->block[i])
-            wide |= 1u << i;
-    return wide;
+    enum { XY = 3 };
+    unsigned wide = 0, asked = 0;
+    int gang = gang_of(b);
+    for (int i = 0; i < 3 && b->kernel->mod->ctx->ops->wide; i++) {
+        unsigned is_short = kj_is_short(b->block, i, gang);
+        bool is_wide = b->grid[i] >= (KJ_WIDE + b->block[i] - 1) / b->block[i];
+        asked |= is_short << i;
+        wide |= (is_wide ? is_short : 0) << i;
+    }
+    return (wide & XY) == (asked & XY) ? wide : 0;
 }
 
 void kj_binding_key(kj_binding *b)

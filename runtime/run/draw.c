@@ -300,7 +300,8 @@ static bool show_text(kj_run *r, const kj_rcall *c, const kj_save_request *q)
 
 bool kj_run_check_shades(kj_run *r, kj_span at, const kjit_array *picture)
 {
-    if (!kj_is_int((kj_dtype)picture->dtype))
+    kj_dtype type = (kj_dtype)picture->dtype;
+    if (!kj_is_int(type) && type != KJ_BOOL)
         return true;
     kj_run_fail(r, KJIT_TYPE, at,
                 "low and high are black and white of floats: an array of %s has shades of its own",

@@ -13,10 +13,10 @@
 enum {
     PIECE = 1 << 20,            /* bytes that are cleared between two looks at the halt */
     LOCAL_ON_STACK = 128 << 10, /* bytes of a gang's local arrays that may stand on the stack */
-    RUN_OF_LINES = 64,          /* blocks side by side that run together, of one row; */
-    RUN_OF_ROWS = 8,            /* of rows which they go through together, of many threads */
-    RUN_OF_THREADS = 512,       /* threads along x of those that gangs go across, */
-    RUN_OF_STREAM = 4096,       /* and of those that stream whole rows */
+    RUN_OF_LINES = 64,          /* blocks of one row of threads that run together */
+    RUN_OF_ROWS = 8,            /* blocks of several rows that do, row by row */
+    RUN_OF_THREADS = 512,       /* threads along x of blocks together that gangs go across */
+    RUN_OF_STREAM = 4096,       /* threads along x of blocks together that stream whole rows */
 };
 
 static void make_function(kj_lower *lo, const char *name)

@@ -62,8 +62,8 @@ static int rows_of_gang(int64_t high, int most, bool even)
     return rows;
 }
 
-/* Across blocks gangs are those of a row of 16 threads, of bytes and of short loops 32, where rows have something to share; else long ones, of one row:
- * there is a second copy of the code, for the end of a run. */
+/* Across blocks gangs are those of a row of 16 threads, of bytes and of what streams 32, where rows have something to share;
+ * else long ones, of one row: there is a second copy of the code, for the end of a run. */
 static int64_t along_blocks(const kj_lower *lo)
 {
     const int64_t *block = lo->kernel->block;

@@ -299,9 +299,10 @@ static const char *put_lone_total(kj_text *t)
     return from;
 }
 
-/* A part of a tile: "for" each stretch of it, and in it each element `i`. */
-static void put_part(const pass *p, kj_text *t, const char *before, const char *body,
-                     const char *after)
+/* The last, shorter tile of a chunk, as the other way of `if start + TILE <= end {`, which this closes: "for" each stretch
+ * of it, and in it each element `i`. */
+static void put_short_tile(const pass *p, kj_text *t, const char *before, const char *body,
+                           const char *after)
 {
     kj_text_printf(t,
                    "} else {\n"
@@ -310,19 +311,6 @@ static void put_part(const pass *p, kj_text *t, const char *before, const char *
                    "}\n"
                    "}\n",
                    LANES, before, p->axis, STRETCH, STRETCH, body, after);
-}
-
-/* The same of a whole tile, whose loops have known lengths, and of a part. */
-static void put_lone_loops(const pass *p, kj_text *t, const char *before, const char *body,
-                           const char *after)
-{
-    kj_text_printf(t,
-                   "if start + %d <= end {\n"
-                   "for t in range(%d) {\n%s"
-                   "for j in range(%d) {\nlet i%c = start + t * %d + j\n%s}\n%s"
-                   "}\n",
-                   TILE, LANES, before, STRETCH, p->axis, STRETCH, body, after);
-    put_part(p, t, before, body, after);
 }
 
 /* What is done with each element x of a stretch, whose sum so far is `sum`. */
@@ -360,10 +348,22 @@ static void put_lone_sums(pass *p, kj_text *t)
                    "}\n",
                    TILE, LANES, WAYS, WAYS, acc, WAYS, STRETCH, WAYS, p->axis, STRETCH,
                    several.data ? several.data : "", WAYS);
-    put_part(p, t, begin, one.data ? one.data : "", "ends[t] = sum\n");
+    put_short_tile(p, t, begin, one.data ? one.data : "", "ends[t] = sum\n");
     t->failed |= several.failed || one.failed;
     kj_text_free(&several);
     kj_text_free(&one);
+}
+
+/* What comes before each stretch, and its elements, whose sums are stored by `store`. */
+static void put_lone_stores(const pass *p, kj_text *t, const char *before, const char *store)
+{
+    kj_text_printf(t,
+                   "if start + %d <= end {\n"
+                   "for t in range(%d) {\n%s"
+                   "for j in range(%d) {\nlet i%c = start + t * %d + j\n%s}\n"
+                   "}\n",
+                   TILE, LANES, before, STRETCH, p->axis, STRETCH, store);
+    put_short_tile(p, t, before, store, "");
 }
 
 static void put_lone_tile(pass *p, const char *store)
@@ -377,7 +377,7 @@ static void put_lone_tile(pass *p, const char *store)
     }
     const char *ends = put_lone_rounds(t);
     kj_snprintf(text, sizeof text, "var before = carry\nif t > 0 { before += %s[t - 1] }\n", ends);
-    put_lone_loops(p, t, text, store, "");
+    put_lone_stores(p, t, text, store);
     kj_text_printf(t, "carry += %s[%d]\n", ends, LANES - 1);
 }
 
