@@ -255,6 +255,36 @@ static bool leave_result(const kj_mistake *x, kj_message *m)
     return true;
 }
 
+/* The name of the function whose parameters stand there: of fn f(a, b) the f; an empty span: of no function. */
+static kj_span function_around(const kj_source *s, uint32_t at)
+{
+    uint32_t open = at;
+    while (open > 0 && s->text[open] != '(' && !strchr(")]}{;\n", s->text[open]))
+        open--;
+    uint32_t begin = open;
+    while (begin > 0 && kj_is_word(s->text[begin - 1]))
+        begin--;
+    bool is_fn = s->text[open] == '(' && begin >= 3 && begin < open &&
+                 memcmp(s->text + begin - 3, "fn ", 3) == 0 &&
+                 (begin == 3 || !kj_is_word(s->text[begin - 4]));
+    return is_fn ? (kj_span){begin, open} : (kj_span){0, 0};
+}
+
+static void hint_parameter(const kj_mistake *x, kj_message *m, bool in_braces)
+{
+    const kj_source *s = x->p->source;
+    kj_span name = in_braces ? (kj_span){0, 0} : function_around(s, x->p->prev_span.begin);
+    if (in_braces)
+        kj_mistake_hint(x, m, "a field has a type: x: f32");
+    else if (name.begin == name.end)
+        kj_mistake_hint(x, m, "a parameter has a type: x: f32");
+    else
+        kj_hint(x->p->diag, m,
+                "a parameter has a type: x: f32; it needs none in a function that only run "
+                "blocks call, which is written run %.*s(...) { ... }",
+                (int)(name.end - name.begin), s->text + name.begin);
+}
+
 void kj_at_tokens(const kj_mistake *x)
 {
     enum { MOST = 4 };
@@ -332,8 +362,7 @@ void kj_at_tokens(const kj_mistake *x)
     } else if (kj_wants(x, "{") && kj_met(x, "->"))
         leave_result(x, m);
     else if (kj_wants(x, ":") && x->n == 1 && !kj_habit_parameter(x->p, m, x->at))
-        kj_mistake_hint(
-            x, m, in_braces ? "a field has a type: x: f32" : "a parameter has a type: x: f32");
+        hint_parameter(x, m, in_braces);
 }
 
 /* for i in 1:4 { and, of Julia, for i in 1:n without a brace; in Python a statement follows, or nothing. */

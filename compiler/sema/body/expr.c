@@ -369,8 +369,7 @@ static kj_operand expr(kj_sema *s, const kj_expr *e, kj_dtype want)
     case KJ_E_LIST:
         if (s->iterates == e)
             return refuse_list_loop(s, e);
-        return refuse(s, e, "a list stands only in a const array or the run block",
-                      "declare const W: f32[] = [...] at the top; a vector is f32x2(1, 2)");
+        return kj_refuse_list(s, e);
     }
     return kj_no_value(e->span);
 }

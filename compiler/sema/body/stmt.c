@@ -208,6 +208,14 @@ static bool has_array(const kj_type *t)
     return t->kind == KJ_T_ARRAY;
 }
 
+static bool takes_arrays(const kj_item *fn)
+{
+    const kj_param_decl *p = fn->params;
+    while (p && (!p->type || p->type->ndim == 0))
+        p = p->next;
+    return p != NULL;
+}
+
 /* The value of a return in the function's result type; KJ_V_ERROR after an error, KJ_V_NONE
  * without one. */
 static kj_operand returned(kj_sema *s, kj_frame *f, const kj_stmt *st)
@@ -231,7 +239,10 @@ static kj_operand returned(kj_sema *s, kj_frame *f, const kj_stmt *st)
             kj_hint(s->diag, m, "a kernel writes its results into arrays");
         } else {
             kj_operand settled = kj_settle(s, v);
-            if (settled.kind == KJ_V_SCALAR || settled.kind == KJ_V_ARRAY)
+            const char *as_run = takes_arrays(f->item) ? kj_as_run_function(s, f->item) : NULL;
+            if (as_run) /* no run block calls one that is given arrays */
+                kj_hint(s->diag, m, "a function of run blocks is written %s", as_run);
+            else if (settled.kind == KJ_V_SCALAR || settled.kind == KJ_V_ARRAY)
                 kj_hint(s->diag, m, "declare it: fn %s(...) -> %s", f->item->name,
                         kj_describe(s, &settled));
         }

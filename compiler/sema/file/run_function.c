@@ -219,13 +219,31 @@ static void refuse(kj_sema *s, const kj_expr *call, const char *name, const char
     kj_hint(s->diag, refuse_plainly(s, call, name, why, note), "launch a kernel that calls it");
 }
 
+/* Of a function that needs no threads, and that no kernel calls. */
+static void refuse_device(kj_sema *s, const kj_expr *call, const kj_symbol *sym, const char *why,
+                          kj_span note)
+{
+    const char *as_run = kj_as_run_function(s, sym->item);
+    kj_message *m = refuse_plainly(s, call, sym->item->name, why, note);
+    reach r = {.s = s};
+    callable(s);
+    look_into(&r, sym);
+    if (as_run && !r.found.bad)
+        kj_hint(s->diag, m, "a function of run blocks is written %s", as_run);
+    else
+        kj_hint(s->diag, m,
+                sym->item->params ? "launch a kernel that calls it"
+                                  : "a function of run blocks is written run %s() { ... }",
+                sym->item->name);
+}
+
 /* Whatever it is given. */
 static void check_function(kj_sema *s, const kj_expr *call, const kj_symbol *sym)
 {
     const kj_item *fn = sym->item;
     const kj_type_ref *other = other_type(fn);
     if (other) {
-        refuse(s, call, fn->name, "takes or gives more than numbers", other->span);
+        refuse_device(s, call, sym, "takes or gives more than numbers", other->span);
         return;
     }
     const kj_generic *g = untold(fn);
@@ -310,11 +328,7 @@ void kj_sema_run_function(kj_sema *s, const kj_expr *call, const kj_symbol *sym)
     if (!kj_match_arguments(s, call, fn, place) || is_wrong(s->diag, fn))
         return;
     if (!fn->type) {
-        kj_message *m = refuse_plainly(s, call, fn->name, "has no result", fn->name_span);
-        kj_hint(s->diag, m,
-                fn->params ? "launch a kernel that calls it"
-                           : "a function of run blocks is written run %s() { ... }",
-                fn->name);
+        refuse_device(s, call, sym, "has no result", fn->name_span);
         return;
     }
     if (n > KJ_MAX_RUN_ARGS) {

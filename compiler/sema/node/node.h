@@ -538,6 +538,10 @@ void kj_spill(kj_sema *s, kj_operand *v, kj_tstmt ***at);
 void kj_branch_open(kj_sema *s, kj_branch *b, bool dead);
 
 /* ---- signature.c ---- */
+/* A function of the file that nothing but run blocks calls, as one of theirs: "run f(a, b) { ... }"; NULL: it is
+ * another. */
+const char *kj_as_run_function(kj_sema *s, const kj_item *fn);
+kj_operand kj_refuse_list(kj_sema *s, const kj_expr *e);
 
 const char *kj_call_words(kj_builtin id); /* how a call of it goes on: "()" or "(...)" */
 /* "(x, y): what it does" */

@@ -161,3 +161,66 @@ kj_operand kj_arity_error(kj_sema *s, const kj_expr *call, const char *name, con
         kj_hint(s->diag, m, "%s%s", name, sig);
     return kj_no_value(call->span);
 }
+
+/* ---- Functions of run blocks ---- */
+
+typedef struct mentions {
+    const char *name;
+    bool found;
+} mentions;
+
+static void find_mention(void *ctx, const kj_expr *e)
+{
+    mentions *m = ctx;
+    m->found |= e->kind == KJ_E_NAME && strcmp(e->u.name, m->name) == 0;
+    kj_each_part(e, find_mention, m);
+}
+
+static bool is_mentioned(const kj_item *item, const char *name)
+{
+    mentions m = {name, false};
+    kj_each_expr(item->body, find_mention, &m);
+    if (item->value)
+        find_mention(&m, item->value);
+    return m.found;
+}
+
+static bool is_vector(const kj_type_ref *t)
+{
+    kj_dtype type = t && t->name && t->ndim == 0 ? kj_type_named(t->name) : KJ_VOID;
+    return type != KJ_VOID && !kj_is_scalar(type) && !kj_is_complex_type(type);
+}
+
+const char *kj_as_run_function(kj_sema *s, const kj_item *fn)
+{
+    bool run = false;
+    if (!fn || fn->kind != KJ_I_FN || fn->generics || fn->file != s->program->file)
+        return NULL;
+    for (const kj_item *item = fn->file->items; item; item = item->next) {
+        bool of_run =
+            item->kind == KJ_I_RUN || item->kind == KJ_I_RUN_FN || item->kind == KJ_I_TEST;
+        bool calls = is_mentioned(item, fn->name);
+        if (calls && !of_run)
+            return NULL;
+        run |= calls;
+    }
+    const char *text = kj_arena_printf(s->diag->arena, "run %s(", fn->name);
+    for (const kj_param_decl *p = fn->params; p; p = p->next) {
+        if (is_vector(p->type)) /* run blocks compute little with one */
+            return NULL;
+        text = kj_arena_printf(s->diag->arena, "%s%s%s", text, p->name, p->next ? ", " : "");
+    }
+    return run ? kj_arena_printf(s->diag->arena, "%s) { ... }", text) : NULL;
+}
+
+kj_operand kj_refuse_list(kj_sema *s, const kj_expr *e)
+{
+    const char *as_run = s->frame ? kj_as_run_function(s, s->frame->item) : NULL;
+    kj_message *m = kj_sema_error(s, e->span, KJ_RULE_NOT_A_VALUE,
+                                  "a list stands only in a const array or the run block");
+    if (as_run)
+        kj_hint(s->diag, m, "a function of run blocks is written %s", as_run);
+    else
+        kj_hint(s->diag, m, "declare const W: f32[] = [...] at the top; a vector is f32x2(1, 2)");
+    return kj_no_value(e->span);
+}
