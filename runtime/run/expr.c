@@ -96,6 +96,7 @@ static bool evaluate_binary(kj_run *r, const kj_expr *e, kj_rvalue *out)
         return false;
     if (!kj_run_binary(r, e->span, e->u.binary.op, a, b, out))
         return kj_run_hint_power(r, e->u.binary.lhs->span, e->u.binary.rhs->span, false) ||
+               kj_run_hint_quotient(r, e) ||
                kj_run_hint_operand(r, e->span,
                                    (kj_span[]){e->u.binary.lhs->span, e->u.binary.rhs->span}, 2);
     out->literal = a.literal && b.literal;

@@ -16,6 +16,8 @@ bool kj_run_eval_lazily(kj_run *r, const kj_expr *e, kj_rvalue *out);
 bool kj_run_binary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue b, kj_rvalue *out);
 /* Behind a failure of the first: ^ of floats is meant as a power. Returns false. */
 bool kj_run_hint_power(kj_run *r, kj_span a, kj_span b, bool assigns);
+/* The same of a division of integers: f32(a) + b in place of f32(a + b), which wraps before it is converted. */
+bool kj_run_hint_quotient(kj_run *r, const kj_expr *e);
 /* The same of kj_run_wrap: the text there, with one of its operands within a call. */
 bool kj_run_hint_operand(kj_run *r, kj_span whole, const kj_span *operands, int n);
 bool kj_run_unary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue *out);
