@@ -453,7 +453,7 @@ typedef struct kj_code {
     size_t size;
     const char *entry; /* symbol of the entry; in the arena given to kj_compile */
     int64_t
-        scratch; /* bytes a worker needs for values that live across barriers; a multiple of 64 */
+        scratch; /* bytes a worker needs for values that live across barriers, and between shared arrays; a multiple of 64 */
     bool fused;  /* a CPU's: neighbouring blocks run side by side */
     bool across; /* and gangs go from one into the next */
     uint64_t unheld; /* what kj_unheld said of the launch it is for; all ones: of any */

@@ -191,6 +191,24 @@ void omp_block_neighbours(void *const *buffer, int64_t n)
     }
 }
 
+void omp_block_turns(void *const *buffer, int64_t n)
+{
+    const int32_t *restrict x = buffer[0];
+    int32_t *restrict out = buffer[1];
+    const int64_t blocks = n / TILE;
+    BLOCKS
+    {
+        int32_t s[TILE];
+        for (int t = 0; t < TILE; t++)
+            s[t] = x[b * TILE + t];
+        for (int turn = 0; turn < TILE; turn++)
+            for (int i = turn % 2; i + 1 < TILE; i += 2)
+                exchange(s, i, i + 1, 1);
+        for (int t = 0; t < TILE; t++)
+            out[b * TILE + t] = s[t];
+    }
+}
+
 /* Of each 8 x 8 of an image with sides of n. */
 void omp_block_dct(void *const *buffer, int64_t n)
 {

@@ -4,7 +4,8 @@
  *     blocks: for each block: its position, its shared arrays, its regions
  *
  * Shared arrays stand behind the scratch memory of values that live across barriers, in the order
- * of their ids, each on a 64-byte boundary; kj_shared_bytes counts them the same way. */
+ * of their ids, each on a 64-byte boundary; kj_shared_bytes counts them the same way. Margins around them (lower/memory/margin.c)
+ * are counted with the scratch memory. */
 #include "lower/block/block.h"
 
 #include <stddef.h>
@@ -105,23 +106,38 @@ static void place_locals(kj_lower *lo, const kj_tarray *a, int64_t *room)
         *room -= gang;
 }
 
+static LLVMValueRef put_margin(kj_lower *lo, LLVMValueRef offset)
+{
+    if (!lo->rooms)
+        return offset;
+    lo->margins += KJ_MARGIN;
+    return LLVMBuildAdd(lo->b, offset, kj_i64(lo, KJ_MARGIN), "");
+}
+
 /* Where the shared arrays stand, in a block: from `offset` bytes (an i64 value) behind the scratch
  * memory's begin. Returns where they end. */
 static LLVMValueRef place_shared(kj_lower *lo, LLVMValueRef offset)
 {
+    LLVMValueRef begin = offset;
+    lo->margins = 0;
+    if (kj_has_margins(lo))
+        lo->rooms = KJ_NEW_ARRAY(lo->arena, LLVMValueRef, (size_t)lo->kernel->nroots + 1);
     for (int i = 0; i < lo->kernel->nroots; i++) {
         const kj_tarray *a = lo->kernel->roots[i];
         if (a->space != KJ_SHARED)
             continue;
+        offset = put_margin(lo, offset);
         lo->roots[i] = LLVMBuildGEP2(lo->b, lo->i8, lo->scratch_base, &offset, 1, a->name);
         kj_tile bytes = kj_tile_int(lo, kj_elem_size(a));
         for (int d = 0; d < a->ndim; d++)
             bytes = kj_tile_binary(lo, KJ_OP_MUL, bytes, kj_lower_expr(lo, a->shape[d], kj_all));
+        if (lo->rooms)
+            lo->rooms[i] = bytes.v[0];
         LLVMValueRef end =
             LLVMBuildAdd(lo->b, LLVMBuildAdd(lo->b, offset, bytes.v[0], ""), kj_i64(lo, 63), "");
         offset = LLVMBuildAnd(lo->b, end, kj_i64(lo, -64), "");
     }
-    return offset;
+    return offset == begin ? offset : put_margin(lo, offset);
 }
 
 static void clear(kj_lower *lo, LLVMValueRef offset, LLVMValueRef bytes)
@@ -409,6 +425,6 @@ void kj_lower_cpu(kj_arena *arena, const kj_entry_spec *spec, kj_code *out)
     (two_ways ? make_two_ways : make_blocks)(&lo);
     LLVMBuildBr(lo.allocas, load);
     kj_lower_seal(&lo);
-    out->scratch = lo.scratch;
+    out->scratch = lo.scratch + lo.margins;
     out->fused = lo.regions->fused;
 }

@@ -212,6 +212,7 @@ struct kj_lower {
     int branching;             /* gathers and scatters that LLVM makes branches of, so far */
     int uncertain;             /* rows whose lanes are looked at, so far */
     int choices;               /* rows whose elements are chosen among a few, so far */
+    LLVMValueRef nowhere;      /* memory for what is stored for nobody; NULL: there was none yet */
     int running;               /* rows accessed a running lane after the other, so far */
 
     /* the block */
@@ -224,6 +225,9 @@ struct kj_lower {
     LLVMValueRef *params;   /* scalars and data pointers, by parameter */
     LLVMValueRef (*dims)[2 * KJ_MAX_NDIM];
     LLVMValueRef *roots; /* data of root arrays, by id */
+    LLVMValueRef
+        *rooms; /* of a CPU: bytes of shared ones between margins, by id; NULL: there are none */
+    int64_t margins; /* bytes of those */
     kj_level *level;
     kj_slot *home;        /* slots of block-level code, by id: the uniform variables */
     kj_slot *of_gang;     /* what slots is in gangs */

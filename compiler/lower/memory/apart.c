@@ -215,12 +215,58 @@ static void store_each(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v
     }
 }
 
+/* ---- Scatters without AVX-512 ---- */
+
+static LLVMValueRef lanes_of(kj_lower *lo, LLVMValueRef v, int first, int n)
+{
+    int places[KJ_MAX_LANES];
+    for (int l = 0; l < n; l++)
+        places[l] = first + l;
+    return kj_shuffled(lo, v, NULL, places, n);
+}
+
+/* A store for each lane; of those that do not run it goes nowhere, as a branch for each would be guessed wrong. */
+static void store_lanes(kj_lower *lo, LLVMValueRef v, LLVMValueRef to, LLVMValueRef mask, int size)
+{
+    int lanes = (int)LLVMGetVectorSize(LLVMTypeOf(v));
+    if (!lo->nowhere)
+        lo->nowhere = kj_alloca(lo, lo->i64, "nowhere");
+    to = LLVMBuildSelect(lo->b, mask, to, kj_splat(lo, lo->nowhere, lanes), "");
+    for (int l = 0; l < lanes; l++) {
+        LLVMValueRef one = LLVMBuildExtractElement(lo->b, v, kj_i64(lo, l), "");
+        LLVMValueRef at = LLVMBuildExtractElement(lo->b, to, kj_i64(lo, l), "");
+        LLVMSetAlignment(LLVMBuildStore(lo->b, one, at), (unsigned)size);
+    }
+}
+
+/* By eight lanes; of which none runs, as where a condition asks who the threads are, are passed by. */
+static void scatter_some(kj_lower *lo, LLVMValueRef v, LLVMValueRef to, LLVMValueRef mask, int size)
+{
+    enum { EIGHT = 8 };
+    int lanes = (int)LLVMGetVectorSize(LLVMTypeOf(v));
+    int n = lanes < EIGHT ? lanes : EIGHT;
+    for (int first = 0; first < lanes; first += n) {
+        LLVMBasicBlockRef some = kj_new_block(lo, "some"), none = kj_new_block(lo, "none");
+        LLVMValueRef m = lanes_of(lo, mask, first, n);
+        LLVMValueRef bits = kj_mask_bits(lo, m, n);
+        LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntNE, bits, kj_i64(lo, 0), ""), some,
+                        none);
+        LLVMPositionBuilderAtEnd(lo->b, some);
+        store_lanes(lo, lanes_of(lo, v, first, n), lanes_of(lo, to, first, n), m, size);
+        LLVMBuildBr(lo->b, none);
+        LLVMPositionBuilderAtEnd(lo->b, none);
+    }
+}
+
 static void store_anywhere(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj_mask m)
 {
     int lanes = a->offset.lanes, size = kj_types[a->type].size;
     LLVMTypeRef overloads[2] = {LLVMTypeOf(v), LLVMVectorType(lo->ptr, (unsigned)lanes)};
     LLVMValueRef mask = kj_mask_row(lo, m, row, lanes), to = pointers(lo, a, row);
-    if (size < 4 || (!kj_stores_masked(lo, size) && m.kind != KJ_ALL) || is_one_of_many(lo, m))
+    bool by_lanes = lo->vector == 8 && (size >= 4) == (m.kind == KJ_SOME);
+    if (by_lanes && ++lo->running <= FEW_RUNNING)
+        (m.kind == KJ_SOME ? scatter_some : store_lanes)(lo, v, to, mask, size);
+    else if (size < 4 || (!kj_stores_masked(lo, size) && m.kind != KJ_ALL) || is_one_of_many(lo, m))
         access_running(lo, LLVMTypeOf(v), v, to, mask, size);
     else
         kj_call_masked(lo, "llvm.masked.scatter", overloads, v, to, mask, 1, size);
@@ -268,6 +314,11 @@ void kj_store_group_row(kj_lower *lo, const kj_access *a, int row, const LLVMVal
                         kj_mask m)
 {
     int lanes = a->offset.lanes;
+    if (m.kind == KJ_SOME && kj_is_amid(lo, a, m)) {
+        kj_access amid = kj_amid(lo, a, row, m);
+        kj_store_group(lo, &amid, row, parts, m);
+        return;
+    }
     if (m.kind == KJ_ALL || kj_stores_masked(lo, kj_types[a->type].size)) {
         kj_store_group(lo, a, row, parts, m);
         return;

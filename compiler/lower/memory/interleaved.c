@@ -171,7 +171,8 @@ void kj_store_group(kj_lower *lo, const kj_access *a, int row, const LLVMValueRe
         LLVMValueRef at = address(lo, a, row, first), store;
         if (mask) {
             LLVMValueRef bits = spread_mask(lo, mask, first, chunk, a->group);
-            store = kj_masked_store(lo, all, at, bits, size);
+            store = a->amid ? kj_store_amid(lo, a, all, at, bits)
+                            : kj_masked_store(lo, all, at, bits, size);
         } else {
             store = LLVMBuildStore(lo->b, all, at);
             LLVMSetAlignment(store, (unsigned)size);
@@ -182,12 +183,14 @@ void kj_store_group(kj_lower *lo, const kj_access *a, int row, const LLVMValueRe
 
 /* ---- Stores of lanes a few elements apart ---- */
 
-/* With AVX-512, whose masks of words cost nothing, and a scatter an operation a lane. */
+/* With AVX-512, whose masks of words cost nothing, and a scatter an operation a lane; and where what lies between may be
+ * written. */
 bool kj_stores_strided(const kj_lower *lo, const kj_access *a)
 {
     enum { MOST = 4 };
-    return lo->vector >= 16 && kj_types[a->type].size >= 4 && a->offset.form == KJ_LINEAR &&
-           a->offset.stride > 1 && a->offset.stride <= MOST;
+    bool masks = lo->vector >= 16 && kj_types[a->type].size >= 4;
+    return (masks || a->amid) && a->offset.form == KJ_LINEAR && a->offset.stride > 1 &&
+           a->offset.stride <= MOST;
 }
 
 /* A register of elements as they lie, from element `from` behind lane `first` on: those that are a lane's. */
@@ -204,11 +207,12 @@ static void store_between(kj_lower *lo, const kj_access *a, LLVMValueRef at, int
     }
     LLVMValueRef by = kj_i64(lo, from);
     at = LLVMBuildGEP2(lo->b, lo->types[kj_memory_type(a->type)], at, &by, 1, "");
-    LLVMValueRef none = LLVMConstNull(LLVMTypeOf(mask));
-    LLVMValueRef store =
-        kj_masked_store(lo, kj_shuffled(lo, v, NULL, places, n), at,
-                        kj_shuffled(lo, mask, none, bits, n), kj_types[a->type].size);
-    kj_alias_mark(lo, store, a->scope);
+    v = kj_shuffled(lo, v, NULL, places, n);
+    mask = kj_shuffled(lo, mask, LLVMConstNull(LLVMTypeOf(mask)), bits, n);
+    if (a->amid)
+        kj_store_amid(lo, a, v, at, mask);
+    else
+        kj_alias_mark(lo, kj_masked_store(lo, v, at, mask, kj_types[a->type].size), a->scope);
 }
 
 void kj_store_strided(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj_mask m)

@@ -25,6 +25,8 @@ typedef struct kj_access {
     int group, part;   /* lanes are neighbouring elements of `group` scalars; 0: they are not */
     const char *cache; /* of a GPU's global memory: kj_tarray.cache */
     bool again;        /* others write it meanwhile: fetched each time */
+    LLVMValueRef room; /* of a shared array between margins: its bytes, an i64; else NULL */
+    bool amid;         /* it is in that array, or in a margin, with all lanes */
     bool columns;      /* a lane's elements in all rows lie side by side */
 } kj_access;
 kj_tile kj_load_access(kj_lower *lo, const kj_access *a, kj_mask m);
@@ -100,6 +102,19 @@ void kj_store_own(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, LLV
 bool kj_is_chosen(kj_lower *lo, const kj_access *a);
 LLVMValueRef kj_load_chosen(kj_lower *lo, const kj_access *a, int row);
 void kj_store_chosen(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj_mask m);
+
+/* ---- amid.c ---- */
+
+/* Bytes in front of each shared array, and behind it; an odd number of lines. */
+enum { KJ_MARGIN = 4 * KJ_MAX_LANES * 8 + KJ_LINE };
+bool kj_has_margins(const kj_lower *lo);
+/* Do its rows lie close together in an array between margins, which they do not leave, and is that worth anything? And the
+ * access of one of them that may be made for all lanes. */
+bool kj_is_amid(const kj_lower *lo, const kj_access *a, kj_mask m);
+kj_access kj_amid(kj_lower *lo, const kj_access *a, int row, kj_mask m);
+/* Stores a vector's lanes in `mask` there, and what was there for the others; returns the store. */
+LLVMValueRef kj_store_amid(kj_lower *lo, const kj_access *a, LLVMValueRef v, LLVMValueRef at,
+                           LLVMValueRef mask);
 
 /* ---- crossed.c ---- */
 

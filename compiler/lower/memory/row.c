@@ -71,7 +71,7 @@ static LLVMValueRef load_runs(kj_lower *lo, const kj_access *a, int row, kj_mask
     run_branch r = branch_line(lo, a, row);
     if (lo->deps->large && m.kind == KJ_ALL)
         fetch_ahead(lo, &r);
-    v[0] = kj_load_unit(lo, &r.access, row, type, m);
+    v[0] = kj_load_row(lo, &r.access, row, m);
     from[0] = LLVMGetInsertBlock(lo->b);
     LLVMBuildBr(lo->b, r.done);
     LLVMPositionBuilderAtEnd(lo->b, r.other);
@@ -102,8 +102,17 @@ static bool is_looked_at(kj_lower *lo, const kj_access *a)
     return a->offset.runs == KJ_RUNS_OFTEN && ++lo->uncertain <= KJ_ROWS_LOOKED_AT;
 }
 
+/* With whatever threads that do not run find. LLVM makes a masked load of one that is not frozen, for a selection. */
+static LLVMValueRef load_amid(kj_lower *lo, const kj_access *a, int row, kj_mask m)
+{
+    kj_access amid = kj_amid(lo, a, row, m);
+    return LLVMBuildFreeze(lo->b, kj_load_row(lo, &amid, row, kj_all), "");
+}
+
 LLVMValueRef kj_load_row(kj_lower *lo, const kj_access *a, int row, kj_mask m)
 {
+    if (m.kind == KJ_SOME && kj_is_amid(lo, a, m))
+        return load_amid(lo, a, row, m);
     int size = kj_types[a->type].size;
     if (kj_is_unit(a->offset))
         return kj_load_unit(lo, a, row, kj_vec(lo, kj_memory_type(a->type), a->offset.lanes), m);
@@ -119,7 +128,7 @@ LLVMValueRef kj_load_row(kj_lower *lo, const kj_access *a, int row, kj_mask m)
 static void store_runs(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj_mask m)
 {
     run_branch r = branch_line(lo, a, row);
-    kj_store_unit(lo, &r.access, row, v, m);
+    kj_store_row(lo, &r.access, row, v, m);
     LLVMBuildBr(lo->b, r.done);
     LLVMPositionBuilderAtEnd(lo->b, r.other);
     kj_store_apart(lo, a, row, v, m);
@@ -129,6 +138,11 @@ static void store_runs(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v
 
 void kj_store_row(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj_mask m)
 {
+    kj_access amid;
+    if (kj_is_amid(lo, a, m)) {
+        amid = kj_amid(lo, a, row, m);
+        a = &amid;
+    }
     if (kj_is_unit(a->offset))
         kj_store_unit(lo, a, row, v, m);
     else if (kj_is_chosen(lo, a))

@@ -352,6 +352,10 @@ void kj_store_unit(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj
         kj_store_first(lo, a, v, at, kj_known_first(lo, m));
         return;
     }
+    if (mask && a->amid) {
+        kj_store_amid(lo, a, v, at, mask);
+        return;
+    }
     if (mask) {
         store_running(lo, a, v, at, mask);
         return;
