@@ -4,7 +4,7 @@
  *     blocks: for each block: its position, its shared arrays, its regions
  *
  * Shared arrays stand behind the scratch memory of values that live across barriers, in the order
- * of their ids, each on a 64-byte boundary; kj_shared_bytes counts them the same way. Margins around them (lower/memory/margin.c)
+ * of their ids, each on a 64-byte boundary; kj_shared_bytes counts them the same way. Margins around them (lower/memory/amid.c)
  * are counted with the scratch memory. */
 #include "lower/block/block.h"
 
