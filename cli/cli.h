@@ -100,7 +100,7 @@ struct options {
     bool list;         /* tests are listed, not run */
     bool gpu;          /* the command is about a GPU's code: set by it */
     bool profile;      /* the run is one of kjit profile: likewise */
-    bool runs;         /* what stands behind the file's name are params of its run block: likewise */
+    bool runs; /* what stands behind the file's name are params of its run block: likewise */
 };
 
 /* Reads argv for a command into *out, whose output is set. EXIT_OK, or EXIT_USAGE after a message.

@@ -179,8 +179,8 @@ static void test_layouts(void **state)
          "kernel k(const n: i32 = (1 + 2))", NULL},
         {"kernel k(n: i32,\r\n  # ) not here\r\n  const m: i32 = 2,\r\n) { }",
          "kernel k(n: i32, const m: i32 = 2,)", NULL},
-        {"  # in front\r\n  @launch_bounds(64)\r\n  kernel k(x: f32[\n]) { }",
-         "kernel k(x: f32[])", "in front"},
+        {"  # in front\r\n  @launch_bounds(64)\r\n  kernel k(x: f32[\n]) { }", "kernel k(x: f32[])",
+         "in front"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         kjit_module *m = make_described(cases[i].text);
