@@ -1,4 +1,5 @@
-"""Runs a command whose reader goes away behind the first line: it is to end soon, with the status of such an end."""
+"""Runs a command that prints for minutes, whose reader goes away behind the first line: it is to end soon, with the status
+of such an end."""
 import subprocess
 import sys
 
