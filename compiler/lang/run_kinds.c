@@ -29,6 +29,15 @@ const char *kj_rkind_name(kj_rkind kind)
     return names[kind];
 }
 
+kj_rkind kj_rkind_of(kj_dtype type)
+{
+    return kj_is_float(type)          ? KJ_R_FLOAT
+           : kj_is_int(type)          ? KJ_R_INT
+           : type == KJ_BOOL          ? KJ_R_BOOL
+           : kj_is_complex_type(type) ? KJ_R_COMPLEX
+                                      : KJ_R_NONE;
+}
+
 bool kj_rkind_has(kj_rkind kind, kj_run_id row)
 {
     if (kj_run_builtins[row].name[0] != '.')

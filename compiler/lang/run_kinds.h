@@ -26,6 +26,7 @@ typedef enum kj_rkind {
 } kj_rkind;
 
 const char *kj_rkind_name(kj_rkind kind); /* "an int", "a string": for messages */
+kj_rkind kj_rkind_of(kj_dtype type);      /* a number of that type; of several scalars KJ_R_NONE */
 /* Do values of the kind have the member, a row of run_builtins.def? tests/runblock/members.py compares with runs. */
 bool kj_rkind_has(kj_rkind kind, kj_run_id row);
 

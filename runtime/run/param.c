@@ -287,12 +287,8 @@ static bool kind_of_type(const kj_run *r, const kj_type_ref *type, kj_rkind *out
     kj_dtype t = type->name ? (kj_dtype)kj_run_type(r, type->name) : KJ_VOID;
     if (t == KJ_VOID)
         return false;
-    *out = type->ndim > 0          ? KJ_R_ARRAY
-           : t == KJ_BOOL          ? KJ_R_BOOL
-           : kj_is_float(t)        ? KJ_R_FLOAT
-           : kj_is_complex_type(t) ? KJ_R_COMPLEX
-                                   : KJ_R_INT;
-    return true;
+    *out = type->ndim > 0 ? KJ_R_ARRAY : kj_rkind_of(t);
+    return *out != KJ_R_NONE;
 }
 
 /* What its elements become. A file of records is read as the type that the param is declared with, and numbers that have

@@ -29,8 +29,10 @@ static bool is_whole(const char *text, int64_t *out)
     for (scale += exponent; scale > 0 && u > 0; scale--)
         if (__builtin_mul_overflow(u, 10, &u))
             return false;
+    if (u > INT64_MAX)
+        return false;
     *out = minus ? -(int64_t)u : (int64_t)u;
-    return u <= INT64_MAX;
+    return true;
 }
 
 /* A number of that kind, KJ_R_NONE: of any: whole floats are ints too (n=1e6), ints are floats, and both are complex. False:
@@ -168,7 +170,6 @@ static bool no_item(kj_run *r, const char *name, const char *text, kj_rkind of, 
                        two, name);
 }
 
-/* "param 'block' is a tuple: value 2 is an int, 'x' is not" */
 static bool no_value(kj_run *r, const char *name, const char *text, int64_t nth, kj_rkind wanted)
 {
     return kj_run_fail(r, KJIT_INVALID, kj_run_nowhere,
@@ -176,18 +177,17 @@ static bool no_value(kj_run *r, const char *name, const char *text, int64_t nth,
                        (long long)nth + 1, kj_run_kind_name((kj_rvalue){.kind = wanted}), text);
 }
 
-static bool take_item(kj_run *r, const char *name, const char *text, kj_rkind kind, kj_rvalue *out,
-                      bool *wrong)
+/* `of`: what the item is one of, a list, an array or, at `nth`, a tuple. */
+static bool take_item(kj_run *r, const char *name, const char *text, kj_rkind of, int64_t nth,
+                      kj_rkind kind, kj_rvalue *out)
 {
-    *wrong = false;
     if (kind == KJ_R_STRING)
         return kj_run_string(r, kj_run_nowhere, text, strlen(text), out);
-    *wrong = !parse(text, kind, out);
-    if (is_too_large(*out, text)) {
-        *wrong = false;
+    bool ok = parse(text, kind, out);
+    if (is_too_large(*out, text))
         return refuse_too_large(r, name, text);
-    }
-    return !*wrong;
+    return ok || (of == KJ_R_TUPLE ? no_value(r, name, text, nth, kind)
+                                   : no_item(r, name, text, of, kind));
 }
 
 /* Numbers, bools and strings can be given. */
@@ -232,17 +232,13 @@ static bool take_items(kj_run *r, const char *name, const char *text, kj_rkind o
     if (!kj_run_sequence(r, kj_run_nowhere, of == KJ_R_TUPLE ? KJ_R_TUPLE : KJ_R_LIST,
                          count_items(text), out))
         return false;
-    bool ok = true, wrong = false;
+    bool ok = true;
     for (int64_t i = 0; ok && i < out->u.object->u.seq.n; i++) {
         kj_rkind wanted = like ? like[i].kind : kind;
         size_t n = strcspn(text, ",");
         char *item = strndup(text, n);
-        ok = item ? take_item(r, name, item, wanted, &out->u.object->u.seq.items[i], &wrong)
+        ok = item ? take_item(r, name, item, of, i, wanted, &out->u.object->u.seq.items[i])
                   : kj_run_no_memory(r, kj_run_nowhere);
-        if (wrong && like)
-            no_value(r, name, item, i, wanted);
-        else if (wrong)
-            no_item(r, name, item, of, wanted);
         free(item);
         text += n + (text[n] == ',');
     }
@@ -284,11 +280,7 @@ static bool check_range(kj_run *r, const char *name, kj_dtype type, kj_rvalue it
 bool kj_run_param_elements(kj_run *r, const char *name, const char *text, kj_dtype type,
                            kj_rvalue *out)
 {
-    kj_rkind kind = type == KJ_BOOL            ? KJ_R_BOOL
-                    : kj_is_float(type)        ? KJ_R_FLOAT
-                    : kj_is_complex_type(type) ? KJ_R_COMPLEX
-                                               : KJ_R_INT;
-    if (!take_items(r, name, text, KJ_R_ARRAY, kind, NULL, out))
+    if (!take_items(r, name, text, KJ_R_ARRAY, kj_rkind_of(type), NULL, out))
         return false;
     if (check_range(r, name, type, *out))
         return true;

@@ -31,11 +31,7 @@ kj_known kj_known_record(const kj_sema *s, kj_dtype type)
 /* One of that type. Those of several scalars are not of one kind. */
 static kj_known element(kj_dtype type)
 {
-    kj_known k = of_kind(kj_is_float(type)          ? KJ_R_FLOAT
-                         : kj_is_int(type)          ? KJ_R_INT
-                         : type == KJ_BOOL          ? KJ_R_BOOL
-                         : kj_is_complex_type(type) ? KJ_R_COMPLEX
-                                                    : KJ_R_NONE);
+    kj_known k = of_kind(kj_rkind_of(type));
     k.type = k.kind == KJ_R_NONE ? KJ_VOID : type;
     return k;
 }
