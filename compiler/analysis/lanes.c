@@ -25,9 +25,8 @@ typedef struct search {
     bool follows; /* or by more */
     bool loops;   /* there are some, which rows of a gang have in common */
     bool apart;   /* some access moves otherwise than by a few elements from lane to lane */
-    bool long_;   /* a loop has more than a few turns, or nobody knows how many */
-    bool
-        dear; /* a row has a quotient or a function's value in common: several rows have a vector of them */
+    bool turns;   /* a loop has more than a few of them, or nobody knows how many */
+    bool dear;    /* a row has a quotient or a function's value in common */
 } search;
 
 /* ---- Accesses ---- */
@@ -169,7 +168,7 @@ static void count_loop(search *f, const kj_tstmt *s)
 {
     f->depth++;
     f->loops = true;
-    f->long_ |= is_long_loop(s);
+    f->turns |= is_long_loop(s);
     if (s->kind == KJ_TS_WHILE)
         kj_walk_expr(s, s->u.while_.test, visit_access, f);
     count(f, s->kind == KJ_TS_WHILE ? s->u.while_.body : s->u.for_.body);
@@ -239,9 +238,10 @@ bool kj_shows_order(const kj_tkernel *k)
     return shows;
 }
 
+/* Several rows of a gang have a vector of what is dear to one. */
 static bool may_stream(const search *f)
 {
-    return !f->apart && !f->long_ && !f->dear;
+    return !f->apart && !f->turns && !f->dear;
 }
 
 /* How a CPU's lanes had best run: along that axis of threadIdx; or `flat`, by the threads' numbers. `streams`: rows of

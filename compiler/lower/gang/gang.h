@@ -129,8 +129,8 @@ bool kj_seam_clamped(kj_lower *lo, const kj_texpr *e, kj_mask m, kj_tile *out);
 /* And does the variable keep its first value, t? Is it the statement that would change it? */
 bool kj_seam_keeps(kj_lower *lo, const kj_var *v, kj_tile t);
 bool kj_seam_mends(kj_lower *lo, const kj_tstmt *s, kj_mask m);
-/* Is a loop a neighbourhood away from the seam? LLVM takes the tests of where it lies for a reason to leave the outer of two
- * as it is, in which sums stay as wide as they are written. */
+/* Away from the seam, is a loop of a few turns, as over neighbours? LLVM takes the tests of where it lies for a reason to leave
+ * the outer of two as it is, in which sums stay as wide as they are written. The seldom run copies are `rolled`. */
 bool kj_seam_unrolls(const kj_lower *lo, const kj_tstmt *s, kj_turns *turns);
 
 /* ---- strip.c ---- */

@@ -395,7 +395,7 @@ static void loop_step(kj_lower *lo, loop *l, const counter *c, kj_tile i, kj_til
 
 static kj_mask lower_list(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask m);
 
-/* @unroll, and loops over parts of an element: the body once a value. */
+/* @unroll, loops over parts of an element, and short ones away from the seam: the body once a value. */
 static bool lower_copies(kj_lower *lo, const kj_tstmt *s, kj_mask m)
 {
     kj_turns turns;

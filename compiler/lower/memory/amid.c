@@ -8,8 +8,6 @@
  * the array's first. */
 #include "lower/memory/memory.h"
 
-enum { FURTHEST = 4 }; /* elements from lane to lane */
-
 /* AVX-512 masks stores for nothing. Who watches goes by where shared arrays stand. */
 bool kj_has_margins(const kj_lower *lo)
 {
@@ -19,7 +17,8 @@ bool kj_has_margins(const kj_lower *lo)
 bool kj_is_amid(const kj_lower *lo, const kj_access *a, kj_mask m)
 {
     int64_t step = a->offset.stride;
-    bool near = a->offset.form == KJ_LINEAR && step != 0 && step <= FURTHEST && step >= -FURTHEST;
+    bool near =
+        a->offset.form == KJ_LINEAR && step != 0 && step <= KJ_FURTHEST && step >= -KJ_FURTHEST;
     if (!a->room || a->again || (!near && a->offset.form != KJ_CROSSED))
         return false;
     return !kj_is_unit(a->offset) || (m.kind == KJ_SOME && !kj_known_first(lo, m));

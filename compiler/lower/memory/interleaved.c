@@ -187,10 +187,9 @@ void kj_store_group(kj_lower *lo, const kj_access *a, int row, const LLVMValueRe
  * written. */
 bool kj_stores_strided(const kj_lower *lo, const kj_access *a)
 {
-    enum { MOST = 4 };
     bool masks = lo->vector >= 16 && kj_types[a->type].size >= 4;
     return (masks || a->amid) && a->offset.form == KJ_LINEAR && a->offset.stride > 1 &&
-           a->offset.stride <= MOST;
+           a->offset.stride <= KJ_FURTHEST;
 }
 
 /* A register of elements as they lie, from element `from` behind lane `first` on: those that are a lane's. */

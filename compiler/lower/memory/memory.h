@@ -105,8 +105,9 @@ void kj_store_chosen(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, 
 
 /* ---- amid.c ---- */
 
-/* Bytes in front of each shared array, and behind it; an odd number of lines. */
-enum { KJ_MARGIN = 4 * KJ_MAX_LANES * 8 + KJ_LINE };
+/* Elements from lane to lane of rows that are stored with what lies between, and bytes in front of each shared array, and
+ * behind it, which a row of the largest elements does not leave; an odd number of lines. */
+enum { KJ_FURTHEST = 4, KJ_MARGIN = KJ_FURTHEST * KJ_MAX_LANES * 8 + KJ_LINE };
 bool kj_has_margins(const kj_lower *lo);
 /* Do its rows lie close together in an array between margins, which they do not leave, and is that worth anything? And the
  * access of one of them that may be made for all lanes. */

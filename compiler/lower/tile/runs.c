@@ -55,6 +55,17 @@ static LLVMValueRef row_within(kj_lower *lo, const parts *p, bool mod, LLVMTypeR
     return mod ? LLVMBuildAdd(lo->b, v, kj_iota(scalar, lanes, 1), "") : v;
 }
 
+/* Of a tile, rows that two blocks come with: `first` from the first of them, its own from the other. */
+static void join_rows(kj_lower *lo, LLVMBasicBlockRef from[2], const LLVMValueRef *first,
+                      kj_tile *t)
+{
+    for (int r = 0; r < t->rows; r++) {
+        LLVMValueRef v = LLVMBuildPhi(lo->b, LLVMTypeOf(t->v[r]), "");
+        LLVMAddIncoming(v, (LLVMValueRef[]){first[r], t->v[r]}, from, 2);
+        t->v[r] = v;
+    }
+}
+
 bool kj_divide_runs(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, kj_tile *out)
 {
     bool mod = op == KJ_OP_MOD;
@@ -82,11 +93,7 @@ bool kj_divide_runs(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, kj_tile *out)
     from[0] = LLVMGetInsertBlock(lo->b);
     LLVMBuildBr(lo->b, done);
     LLVMPositionBuilderAtEnd(lo->b, done);
-    for (int r = 0; r < t.rows; r++) {
-        LLVMValueRef v = LLVMBuildPhi(lo->b, LLVMTypeOf(t.v[r]), "");
-        LLVMAddIncoming(v, (LLVMValueRef[]){rows[r], t.v[r]}, from, 2);
-        t.v[r] = v;
-    }
+    join_rows(lo, from, rows, &t);
     t.runs = KJ_RUNS_OFTEN;
     *out = t;
     return true;
@@ -144,13 +151,13 @@ static kj_tile each_row(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, int rows)
     return out;
 }
 
-/* Are the lanes of each row all within -b..2b-1, which is next to what b divides to 0? */
+/* Are the lanes of each row all within -b..2b-1, which is next to what b divides to 0? Of a b that twice of fits. */
 static LLVMValueRef is_next(kj_lower *lo, kj_tile a, kj_tile b, int rows)
 {
     LLVMTypeRef type = lo->types[a.type];
-    uint64_t fourth = (uint64_t)1 << (kj_types[a.type].bits - 3);
+    uint64_t largest = (uint64_t)1 << (kj_types[a.type].bits - 3);
     LLVMValueRef lanes = LLVMConstInt(type, a.lanes, false),
-                 most = LLVMConstInt(type, fourth, false);
+                 most = LLVMConstInt(type, largest, false);
     LLVMValueRef zero = LLVMConstNull(type), next = LLVMConstInt(lo->i1, 1, false);
     for (int r = 0; r < rows; r++) {
         LLVMValueRef x = a.v[a.rows == 1 ? 0 : r], y = b.v[b.rows == 1 ? 0 : r];
@@ -201,11 +208,7 @@ static kj_tile at_border(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, int rows)
     from[0] = LLVMGetInsertBlock(lo->b);
     LLVMBuildBr(lo->b, done);
     LLVMPositionBuilderAtEnd(lo->b, done);
-    for (int r = 0; r < far.rows; r++) {
-        LLVMValueRef v = LLVMBuildPhi(lo->b, LLVMTypeOf(far.v[r]), "");
-        LLVMAddIncoming(v, (LLVMValueRef[]){near.v[r], far.v[r]}, from, 2);
-        far.v[r] = v;
-    }
+    join_rows(lo, from, near.v, &far);
     return far;
 }
 
@@ -232,9 +235,6 @@ bool kj_wrap_around(kj_lower *lo, kj_op op, kj_tile a, kj_tile b, kj_tile *out)
     LLVMPositionBuilderAtEnd(lo->b, done);
     *out = side[1];
     out->runs = a.lanes > 1 ? KJ_RUNS_OFTEN : KJ_RUNS_NOT;
-    for (int r = 0; r < out->rows; r++) {
-        out->v[r] = LLVMBuildPhi(lo->b, LLVMTypeOf(side[1].v[r]), "");
-        LLVMAddIncoming(out->v[r], (LLVMValueRef[]){side[0].v[r], side[1].v[r]}, from, 2);
-    }
+    join_rows(lo, from, side[0].v, out);
     return true;
 }
