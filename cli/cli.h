@@ -100,7 +100,7 @@ struct options {
     bool list;         /* tests are listed, not run */
     bool gpu;          /* the command is about a GPU's code: set by it */
     bool profile;      /* the run is one of kjit profile: likewise */
-    bool runs; /* what stands behind the file's name are params of its run block: likewise */
+    bool runs;         /* the command is one of IN_RUNS: behind the file's name stand params */
 };
 
 /* Reads argv for a command into *out, whose output is set. EXIT_OK, or EXIT_USAGE after a message.
@@ -195,6 +195,8 @@ int open_module(kjit_context *ctx, const options *o, const char *path, kjit_modu
 /* The arguments behind the file, name=value: what const parameters stand as in forms. EXIT_OK, or EXIT_USAGE after a
  * complaint. */
 int assume_values(kjit_context *ctx, const options *o, kjit_module *mod);
+/* The exit code of several files, one of which came to `code`: the first that is no success, or that something failed. */
+int worse_code(int before, int code);
 /* What `step` gives for the first argument's module; its own exit code when there is none. */
 typedef int module_step(kjit_context *ctx, const options *o, kjit_module *mod);
 int with_module(const options *o, module_step *step);

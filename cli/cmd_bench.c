@@ -259,7 +259,5 @@ static int bench_module(kjit_context *ctx, const options *o, kjit_module *mod)
 
 int command_bench(const options *o)
 {
-    options run = *o;
-    run.runs = true;
-    return with_module(&run, bench_module);
+    return with_module(o, bench_module);
 }

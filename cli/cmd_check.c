@@ -8,17 +8,11 @@ typedef struct checker {
     int worst; /* the exit code so far */
 } checker;
 
-static void note(checker *c, int code)
-{
-    if (code == EXIT_FAILED || c->worst == EXIT_OK)
-        c->worst = code;
-}
-
 static bool check_file(void *user, const char *path)
 {
     checker *c = user;
     kjit_module *mod;
-    note(c, open_module(c->ctx, c->o, path, &mod));
+    c->worst = worse_code(c->worst, open_module(c->ctx, c->o, path, &mod));
     kjit_module_free(mod);
     return true;
 }
@@ -32,7 +26,7 @@ int command_check(const options *o)
         return EXIT_FAILED;
     for (int i = 0; i < o->narguments; i++)
         if (!each_source(o->arguments[i], check_file, &c))
-            note(&c, EXIT_FAILED);
+            c.worst = EXIT_FAILED;
     kjit_context_destroy(c.ctx);
     return c.worst;
 }

@@ -170,11 +170,9 @@ static const char *not_swept(const options *o)
 
 int command_run(const options *o)
 {
-    options run = *o;
-    run.runs = true;
     const char *other = o->nsweeps > 0 ? not_swept(o) : NULL;
     if (!other)
-        return with_module(&run, o->nsweeps > 0 ? sweep_runs : run_module);
+        return with_module(o, o->nsweeps > 0 ? sweep_runs : run_module);
     complain("--sweep and %s: leave one out", other);
     return EXIT_USAGE;
 }
@@ -182,6 +180,6 @@ int command_run(const options *o)
 int command_profile(const options *o)
 {
     options profiled = *o;
-    profiled.profile = profiled.runs = true;
+    profiled.profile = true;
     return with_module(&profiled, run_module);
 }

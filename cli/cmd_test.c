@@ -165,8 +165,7 @@ static bool test_file(void *user, const char *file)
         add_error(r->xml, kjit_last_error(r->ctx));
     if (code == EXIT_OK)
         take_tests(r, mod, file);
-    else if (r->code == EXIT_OK || code == EXIT_FAILED)
-        r->code = code;
+    r->code = worse_code(r->code, code);
     if (r->xml)
         end_suite(r->xml);
     kjit_module_free(mod);

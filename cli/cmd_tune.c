@@ -397,7 +397,5 @@ static int tune_module(kjit_context *ctx, const options *o, kjit_module *mod)
 
 int command_tune(const options *o)
 {
-    options run = *o;
-    run.runs = true;
-    return with_module(&run, tune_module);
+    return with_module(o, tune_module);
 }

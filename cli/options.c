@@ -537,7 +537,7 @@ static int take(const command *c, int argc, char **argv, int *i, options *o)
 
 int parse_options(const command *c, int argc, char **argv, options *o)
 {
-    *o = (options){.output = o->output};
+    *o = (options){.output = o->output, .runs = (c->bit & IN_RUNS) != 0};
     o->arguments = calloc((size_t)argc + 2, sizeof *o->arguments);
     o->saves = calloc((size_t)argc + 1, sizeof *o->saves);
     o->sweeps = calloc((size_t)argc + 1, sizeof *o->sweeps);

@@ -276,6 +276,11 @@ int start_clock(kjit_context *ctx, const options *o)
     return EXIT_FAILED;
 }
 
+int worse_code(int before, int code)
+{
+    return code == EXIT_FAILED || before == EXIT_OK ? code : before;
+}
+
 int with_module(const options *o, module_step *step)
 {
     kjit_module *mod = NULL;

@@ -5,7 +5,7 @@
 
 #include "base/c_locale.h"
 
-typedef enum use { RESERVED, SOFT, VALUE } use;
+typedef enum use { RESERVED, FREE } use;
 
 static const struct {
     use use;
