@@ -138,6 +138,14 @@ template <class T> given<T> fail(kjit_status status)
     return fail<T>(status, kjit_last_error(nullptr)); /* of the thread's last call */
 }
 
+/* A T of a new handle, or why there is none. */
+template <class T, class... Parts> given<T> own(kjit_status status, Parts... parts)
+{
+    if (status != KJIT_OK)
+        return fail<T>(status);
+    return T(parts...);
+}
+
 inline given<void> done(kjit_status status)
 {
     if (status != KJIT_OK)
@@ -210,9 +218,7 @@ class event {
     {
         double ms = 0;
         kjit_status status = kjit_event_elapsed(from.get(), get(), &ms);
-        if (status != KJIT_OK)
-            return detail::fail<double>(status);
-        return ms;
+        return detail::own<double>(status, ms);
     }
 
   private:
@@ -318,9 +324,7 @@ template <class T> class array {
     {
         kjit_array *made = nullptr;
         kjit_status status = move(get(), in ? in->get() : nullptr, &made);
-        if (status != KJIT_OK)
-            return detail::fail<array>(status);
-        return array(ctx, made);
+        return detail::own<array>(status, ctx, made);
     }
 
     kjit_context *ctx;
@@ -496,7 +500,7 @@ class context {
         kjit_status status =
             kjit_array_create(get(), dtype_of<T>::value, static_cast<int>(shape.size()),
                               shape.begin(), 'C', memory, &made);
-        return owned<T>(status, made);
+        return detail::own<array<T>>(status, get(), made);
     }
     /* An array over memory that is there, in C order. `type` is for elements without a dtype_of, records say. */
     template <class T>
@@ -506,7 +510,7 @@ class context {
         kjit_array *made = nullptr;
         kjit_status status = kjit_array_wrap(get(), data, type, static_cast<int>(shape.size()),
                                              shape.begin(), nullptr, KJIT_HOST, &made);
-        return owned<T>(status, made);
+        return detail::own<array<T>>(status, get(), made);
     }
     /* Over a std::vector, a std::array, a std::span: what has data() and size(). */
     template <class Sequence> auto wrap(Sequence &over) const
@@ -520,32 +524,22 @@ class context {
         options.dtype = dtype_of<T>::value;
         kjit_array *made = nullptr;
         kjit_status status = kjit_array_load_with(get(), path.c_str(), &options, &made);
-        return owned<T>(status, made);
+        return detail::own<array<T>>(status, get(), made);
     }
     given<stream> make_stream() const
     {
         kjit_stream *made = nullptr;
         kjit_status status = kjit_stream_create(get(), &made);
-        if (status != KJIT_OK)
-            return detail::fail<stream>(status);
-        return stream(made);
+        return detail::own<stream>(status, made);
     }
     given<event> make_event(bool timing = true) const
     {
         kjit_event *made = nullptr;
         kjit_status status = kjit_event_create(get(), timing, &made);
-        if (status != KJIT_OK)
-            return detail::fail<event>(status);
-        return event(made);
+        return detail::own<event>(status, made);
     }
 
   private:
-    template <class T> given<array<T>> owned(kjit_status status, kjit_array *made) const
-    {
-        if (status != KJIT_OK)
-            return detail::fail<array<T>>(status);
-        return array<T>(get(), made);
-    }
     /* With KJIT_COMPILE there is a module too, which has the diagnostics. */
     static given<module> checked(kjit_status status, kjit_module *made)
     {
@@ -564,9 +558,7 @@ inline given<context> open(const kjit_context_options &options)
 {
     kjit_context *made = nullptr;
     kjit_status status = kjit_context_create(&options, &made, nullptr, 0);
-    if (status != KJIT_OK)
-        return detail::fail<context>(status);
-    return context(made);
+    return detail::own<context>(status, made);
 }
 
 /* "cpu", "cuda", "cuda:1"; nullptr: the first GPU, else the CPU. */
