@@ -34,8 +34,7 @@ static bool is_sum(const kj_expr *e)
 static bool convert_parts(kj_text *t, const char *source, const kj_expr *e, const char *function,
                           uint32_t *done)
 {
-    kj_op op = e->kind == KJ_E_BINARY ? e->u.binary.op : KJ_NOPS;
-    if (op != KJ_OP_ADD && op != KJ_OP_SUB && op != KJ_OP_MUL) {
+    if (!is_sum(e)) {
         kj_text_add(t, source + *done, e->span.begin - *done);
         kj_text_printf(t, "%s(%.*s)", function, (int)(e->span.end - e->span.begin),
                        source + e->span.begin);
