@@ -427,6 +427,14 @@ static bool is_whole(const kj_stored *got, int number)
 
 enum { KEYS = 200 };
 
+static pid_t forked(void)
+{
+    pid_t child = fork();
+    if (child < 0)
+        fail_msg("fork: %s", strerror(errno));
+    return child;
+}
+
 static _Noreturn void write_for_ever(int writer, int rounds)
 {
     static char value[20000];
@@ -476,7 +484,7 @@ static void many_write_at_once(void **state)
     opened(&s);
     kj_store_close(&s);
     for (int i = 0; i < count; i++) {
-        writers[i] = fork();
+        writers[i] = forked();
         if (writers[i] == 0)
             write_for_ever(i, 1);
     }
@@ -498,7 +506,7 @@ static void killed_writers_leave_whole_values(void **state)
     (void)state;
     opened(&s);
     for (int i = 0; i < kills; i++) {
-        pid_t writer = fork();
+        pid_t writer = forked();
         if (writer == 0)
             write_for_ever(i, -1);
         nanosleep(&(struct timespec){.tv_nsec = 200000 + i * 37 % 1000 * 3000}, NULL);
@@ -528,14 +536,14 @@ static void one_makes_the_value(void **state)
     int made = 0;
     (void)state;
     opened(&s);
-    pid_t holder = fork();
+    pid_t holder = forked();
     if (holder == 0) {
         kj_store_lock(&s, "key", 3);
         raise(SIGKILL);
     }
     waitpid(holder, NULL, 0);
     for (int i = 0; i < MAKERS; i++) {
-        makers[i] = fork();
+        makers[i] = forked();
         if (makers[i] != 0)
             continue;
         kj_store_open(&s, path);
