@@ -261,6 +261,13 @@ bool kj_not_is_joined(const kj_source *s, kj_span at);
 /* The parts of an expression that are expressions, in their order. */
 typedef void kj_part_fn(void *ctx, const kj_expr *part);
 void kj_each_part(const kj_expr *e, kj_part_fn *visit, void *ctx);
+/* Is it a sum, a difference, a product, a power or a negative? */
+bool kj_is_sum(const kj_expr *e);
+/* Writes of such a one, from *done on, which goes to behind what was converted: its first part as function(part), of what is
+ * one in it too: the fewest that make the whole of the type that they are converted to, so that nothing wraps in its
+ * own. False: it does not stand in the source as it is. */
+bool kj_convert_parts(kj_text *t, const char *source, const kj_expr *e, const char *function,
+                      uint32_t *done);
 /* The parameter that a call's nth argument is for, by its name if it has one; -1: there is none. */
 int kj_param_of(const kj_item *fn, const kj_expr *arg, int nth);
 

@@ -114,6 +114,34 @@ void kj_each_part(const kj_expr *e, kj_part_fn *visit, void *ctx)
         visit(ctx, list);
 }
 
+bool kj_is_sum(const kj_expr *e)
+{
+    kj_op op = e->kind == KJ_E_BINARY ? e->u.binary.op : KJ_NOPS;
+    bool negates = e->kind == KJ_E_UNARY && e->u.unary.op == KJ_OP_NEG;
+    return negates || op == KJ_OP_ADD || op == KJ_OP_SUB || op == KJ_OP_MUL || op == KJ_OP_POW;
+}
+
+bool kj_convert_parts(kj_text *t, const char *source, const kj_expr *e, const char *function,
+                      uint32_t *done)
+{
+    if (!kj_is_sum(e)) {
+        kj_text_add(t, source + *done, e->span.begin - *done);
+        kj_text_printf(t, "%s(%.*s)", function, (int)(e->span.end - e->span.begin),
+                       source + e->span.begin);
+        *done = e->span.end;
+        return e->span.begin < e->span.end;
+    }
+    if (e->kind == KJ_E_UNARY)
+        return kj_convert_parts(t, source, e->u.unary.arg, function, done);
+    const kj_expr *lhs = e->u.binary.lhs, *rhs = e->u.binary.rhs;
+    if (e->u.binary.op == KJ_OP_POW)
+        return kj_convert_parts(t, source, lhs, function, done);
+    bool number = lhs->kind == KJ_E_INT || lhs->kind == KJ_E_FLOAT;
+    bool left = kj_is_sum(lhs), right = kj_is_sum(rhs) || number;
+    return (!(left || !right) || kj_convert_parts(t, source, lhs, function, done)) &&
+           (!right || kj_convert_parts(t, source, rhs, function, done));
+}
+
 /* ---- Statements ---- */
 
 void kj_each_own_expr(const kj_stmt *st, kj_part_fn *visit, void *ctx)

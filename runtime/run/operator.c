@@ -23,39 +23,16 @@ bool kj_run_hint_power(kj_run *r, kj_span a, kj_span b, bool assigns)
                        kj_quoted(r->source, b, !assigns, "b").text);
 }
 
-static bool is_sum(const kj_expr *e)
-{
-    kj_op op = e->kind == KJ_E_BINARY ? e->u.binary.op : KJ_NOPS;
-    return op == KJ_OP_ADD || op == KJ_OP_SUB || op == KJ_OP_MUL;
-}
-
-/* The first part of a sum, difference or product, or of what is one in it: the fewest that make the whole of the
- * type that they are converted to, so that nothing wraps in its own. */
-static bool convert_parts(kj_text *t, const char *source, const kj_expr *e, const char *function,
-                          uint32_t *done)
-{
-    if (!is_sum(e)) {
-        kj_text_add(t, source + *done, e->span.begin - *done);
-        kj_text_printf(t, "%s(%.*s)", function, (int)(e->span.end - e->span.begin),
-                       source + e->span.begin);
-        *done = e->span.end;
-        return e->span.begin < e->span.end;
-    }
-    bool left = is_sum(e->u.binary.lhs), right = is_sum(e->u.binary.rhs);
-    return (!(left || !right) || convert_parts(t, source, e->u.binary.lhs, function, done)) &&
-           (!right || convert_parts(t, source, e->u.binary.rhs, function, done));
-}
-
 bool kj_run_hint_quotient(kj_run *r, const kj_expr *e)
 {
     const kj_expr *of = e->kind == KJ_E_BINARY ? e->u.binary.lhs : NULL;
     const char *source = r->source->text;
-    if (!r->wraps || strcmp(r->wraps, "f32") != 0 || r->wrapped != 0 || !of || !is_sum(of) ||
+    if (!r->wraps || strcmp(r->wraps, "f32") != 0 || r->wrapped != 0 || !of || !kj_is_sum(of) ||
         e->u.binary.op != KJ_OP_DIV || !kj_quoted(r->source, e->span, false, "").text[0])
         return false;
     kj_text t = {0};
     uint32_t done = of->span.begin;
-    bool ok = convert_parts(&t, source, of, r->wraps, &done);
+    bool ok = kj_convert_parts(&t, source, of, r->wraps, &done);
     kj_text_add(&t, source + done, of->span.end - done);
     bool bracketed = source[of->span.begin] == '(' && source[of->span.end - 1] == ')';
     ok &= !t.failed && !bracketed;

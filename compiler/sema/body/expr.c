@@ -62,6 +62,7 @@ static kj_operand binary_expr(kj_sema *s, const kj_expr *e)
         return kj_no_value(e->span);
     if (kj_could_see(s, at, &b))
         kj_spill(s, &a, &at);
+    s->divides = e->u.binary.op == KJ_OP_DIV ? e : NULL;
     return kj_binary(s, e->u.binary.op, a, b, e->span);
 }
 

@@ -213,7 +213,9 @@ struct kj_sema {
     const kj_stmt *updates;  /* the one whose operator's result is being assigned; or NULL */
     const kj_expr *iterates; /* what the loop is over whose header is looked at; or NULL */
     const kj_expr *compares; /* the innermost comparison whose operands are looked at; or NULL */
-    bool lost;               /* what runs has an expression without a value: there is an error */
+    const kj_expr *divides;  /* the quotient that is made; or NULL */
+    int lanes;            /* of the vectors whose parts an operator works on; 0: there are none */
+    bool lost;            /* what runs has an expression without a value: there is an error */
     bool in_run;          /* the run block, a test or a function of run blocks is being checked */
     bool in_run_function; /* such a function */
     bool in_test;         /* a test */

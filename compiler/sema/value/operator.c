@@ -234,36 +234,6 @@ static kj_texpr *contract(kj_sema *s, kj_op op, const kj_operand *x, const kj_op
     return NULL;
 }
 
-/* `/` of integers. The fix is what the place needs; one that may take either is left to the reader. */
-static kj_operand refuse_quotient(kj_sema *s, const kj_operand *v, kj_span span)
-{
-    const char *source = s->diag->source->text;
-    kj_message *m = kj_sema_error(s, span, KJ_RULE_INTEGER_DIVISION,
-                                  "'/' divides floats, and both sides are integers");
-    const char *text = kj_source_text(s, v[0].span, "..."),
-               *divisor = kj_operand_text(s, v[1].span, "...");
-    bool wide = kj_types[v[0].u.scalar.e->type].bits > 32;
-    const char *rounded = kj_is_signed(v[0].u.scalar.e->type) ? ", rounded down where C cuts" : "";
-    kj_span sign = kj_between(s, v[0].span, v[1].span, "/");
-    if (kj_is_float(s->meant)) {
-        const char *type = kj_type_name(s->meant);
-        kj_hint(s->diag, m, "write %s(%s) / %s, or '//' for the integer quotient%s", type, text,
-                divisor, rounded);
-        kj_fix(s->diag, m, v[0].span, "%s(%.*s)", type, (int)(v[0].span.end - v[0].span.begin),
-               source + v[0].span.begin);
-        return kj_no_value(span);
-    }
-    bool updates = source[sign.end] == '='; /* n /= 2 */
-    if (updates)
-        kj_hint(s->diag, m, "write %s //= %s for the integer quotient%s", text, divisor, rounded);
-    else
-        kj_hint(s->diag, m, "write '//' for the integer quotient%s, or f32(%s) / %s%s", rounded,
-                text, divisor, wide ? ", with f64 for all digits" : "");
-    if (updates || kj_is_int(s->meant))
-        kj_fix(s->diag, m, sign, "//");
-    return kj_no_value(span);
-}
-
 static bool is_bool(const kj_operand *v)
 {
     return v->kind == KJ_V_SCALAR && v->u.scalar.e->type == KJ_BOOL;
@@ -286,7 +256,7 @@ static kj_operand arithmetic(kj_sema *s, kj_op op, kj_operand *v, kj_span span)
         open) /* a variable that turns out to be a float, of some kind */
         return kj_open_literal(true, span);
     if (op == KJ_OP_DIV && !real)
-        return refuse_quotient(s, v, span);
+        return kj_refuse_quotient(s, v, span);
     if (kj_ops[op].class == KJ_OPS_BITS && real) {
         kj_hint_power(s,
                       kj_sema_error(s, span, KJ_RULE_TYPE_MISMATCH,

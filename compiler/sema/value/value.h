@@ -45,6 +45,11 @@ void kj_hint_element(kj_sema *s, kj_message *m, const kj_tarray *a, const char *
 bool kj_no_number(kj_sema *s, const kj_operand *v,
                   const char *what); /* reports what is neither scalar nor literal */
 
+/* ---- quotient.c ---- */
+
+/* `/` of integers is an error. The fix is what the place needs; one that may take either is left to the reader. */
+kj_operand kj_refuse_quotient(kj_sema *s, const kj_operand *v, kj_span span);
+
 /* ---- convert.c ---- */
 
 /* The value as a `to`, by the rules of assignment; reports (and returns NULL) otherwise. `what`

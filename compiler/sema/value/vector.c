@@ -106,12 +106,14 @@ kj_operand kj_aggregate_binary(kj_sema *s, kj_op op, kj_operand a, kj_operand b,
     int n = common_count(s, v, 2, NULL, span,
                          kj_arena_printf(s->diag->arena, "'%s'", kj_ops[op].spelling));
     kj_operand *items = KJ_NEW_ARRAY(s->arena, kj_operand, MOST_PARTS);
-    for (int i = 0; i < n; i++) {
+    s->lanes = n;
+    bool ok = n > 0;
+    for (int i = 0; ok && i < n; i++) {
         items[i] = kj_binary(s, op, part_of(&v[0], i), part_of(&v[1], i), span);
-        if (items[i].kind != KJ_V_SCALAR)
-            return kj_no_value(span);
+        ok = items[i].kind == KJ_V_SCALAR;
     }
-    return n ? joined(items, n, span) : kj_no_value(span);
+    s->lanes = 0;
+    return ok ? joined(items, n, span) : kj_no_value(span);
 }
 
 /* ---- Builtins ---- */
