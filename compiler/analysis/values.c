@@ -46,6 +46,14 @@ static const char *text_of(const search *f, const kj_texpr *e, const char *other
     return kj_arena_printf(f->arena, "%.*s", (int)n, f->source->text + begin);
 }
 
+/* What mean(v) divides stands nowhere in the text, but for the whole. */
+static const char *operand_text(const search *f, const kj_texpr *whole, const kj_texpr *operand,
+                                const char *otherwise)
+{
+    const kj_span a = whole->span, b = operand->span;
+    return a.begin == b.begin && a.end == b.end ? otherwise : text_of(f, operand, otherwise);
+}
+
 /* Its values are the result and the operands, of which constants say what they are themselves. */
 static void look_at(search *f, const kj_texpr *e, kj_site_kind kind, const char *failed)
 {
@@ -60,7 +68,7 @@ static void look_at(search *f, const kj_texpr *e, kj_site_kind kind, const char 
     parts[0] = (kj_site_part){text_of(f, e, "the result"), e->type};
     for (int i = 0; i < n; i++)
         parts[1 + i] = (kj_site_part){
-            operands[i]->kind == KJ_TE_CONST ? NULL : text_of(f, operands[i], otherwise[i]),
+            operands[i]->kind == KJ_TE_CONST ? NULL : operand_text(f, e, operands[i], otherwise[i]),
             operands[i]->type};
     *site = (kj_site){.kind = kind,
                       .span = e->span,

@@ -110,6 +110,16 @@ kj_quote kj_quoted(const kj_source *source, kj_span at, bool operand, const char
     return q;
 }
 
+/* Does an `or` or `and` stand before it? */
+static bool is_joined(const kj_source *source, kj_span at)
+{
+    uint32_t end = at.begin;
+    while (end > 0 && strchr(" (", source->text[end - 1]))
+        end--;
+    return (end > 3 && memcmp(source->text + end - 3, " or", 3) == 0) ||
+           (end > 4 && memcmp(source->text + end - 4, " and", 4) == 0);
+}
+
 void kj_say_no_bool(kj_saying *say, const char *what, kj_rkind kind, const kj_source *source,
                     kj_span at)
 {
@@ -127,7 +137,9 @@ void kj_say_no_bool(kj_saying *say, const char *what, kj_rkind kind, const kj_so
         return;
     }
     SAY(say->text, "%s is bool, not %s", what, kj_rkind_name(kind));
-    if (kind == KJ_R_INT || kind == KJ_R_FLOAT || kind == KJ_R_COMPLEX)
+    if (kj_is_digit(x[0]) && is_joined(source, at))
+        SAY(say->hint, "each value is compared by itself: n == 1 or n == 2");
+    else if (kind == KJ_R_INT || kind == KJ_R_FLOAT || kind == KJ_R_COMPLEX)
         SAY(say->hint, "write %s != 0", x);
     else if (kind == KJ_R_STRING || kind == KJ_R_TUPLE || kind == KJ_R_LIST)
         SAY(say->hint, "write len(%s) > 0", words(source, at, "x", text));

@@ -63,6 +63,13 @@ static const kj_expr *last_comparison(const kj_expr *e)
     return e->kind == KJ_E_BINARY && kj_ops[e->u.binary.op].class == KJ_OPS_COMPARE ? e : NULL;
 }
 
+/* n != 0: also how `n and 1` is mended, where the 1 is no value to compare with. */
+static bool asks_truth(const kj_expr *test)
+{
+    const kj_expr *value = test->u.binary.rhs;
+    return test->u.binary.op == KJ_OP_NE && value->kind == KJ_E_INT && value->u.integer == 0;
+}
+
 bool kj_repeats_comparison(kj_sema *s, const kj_expr *e, const kj_operand *right)
 {
     const kj_expr *test = last_comparison(e->u.logic.lhs);
@@ -79,8 +86,11 @@ bool kj_repeats_comparison(kj_sema *s, const kj_expr *e, const kj_operand *right
     kj_message *m =
         kj_sema_error(s, right->span, KJ_RULE_NOT_BOOL, "an operand of '%s' is bool, not %s",
                       is_or ? "or" : "and", kj_describe(s, right));
-    kj_hint(s->diag, m, "each value is compared by itself: %s %s %s %s %s", before, joins, what,
-            sign, value);
+    bool either = asks_truth(test);
+    kj_hint(s->diag, m, "each value is compared by itself: %s %s %s %s %s%s", before, joins, what,
+            sign, value, either ? "; a number alone is no condition" : "");
+    if (either)
+        return true;
     if (differs && is_or) /* n != 1 or n != 2 would be always so */
         kj_fix(s->diag, m, (kj_span){test->span.end, right->span.end}, " and %s %s %s", what, sign,
                value);

@@ -138,8 +138,23 @@ static void refuse_extent(kj_sema *s, kj_span at, bool shared)
         kj_note(s->diag, m, s->frame->call, "in this call");
 }
 
-/* One extent: positive, and known now, or for shared arrays at the launch. NULL after an error. */
-static kj_texpr *extent(kj_sema *s, kj_operand v, bool shared)
+/* shared.array(0, f32) is how Numba says that the launch tells the size; T, which is 0, is what somebody gave it. */
+static void refuse_size(kj_sema *s, kj_span at, int64_t size, bool shared, bool named)
+{
+    const char *text = kj_source_text(s, at, "");
+    bool written = !named || !*text || kj_is_digit(*text) || *text == '-';
+    kj_message *m = kj_sema_error(
+        s, at, KJ_RULE_EXTENT, "an extent is at least 1, %s%s %lld", written ? "not" : "and ",
+        written ? "" : kj_arena_printf(s->diag->arena, "%s is", text), (long long)size);
+    if (shared && written && size == 0)
+        kj_hint(s->diag, m,
+                "a size that the launch knows is written here: a parameter, "
+                "an array's extent, blockDim.x");
+}
+
+/* One extent: positive, and known now, or for shared arrays at the launch; `named`: its place is its own. NULL after an
+ * error. */
+static kj_texpr *extent(kj_sema *s, kj_operand v, bool shared, bool named)
 {
     kj_texpr *e = kj_size_value(s, v, "an extent");
     if (!e)
@@ -149,12 +164,7 @@ static kj_texpr *extent(kj_sema *s, kj_operand v, bool shared)
             return e;
         if (kj_is_hypothetical(s))
             return kj_te_i64(s, 1, v.span);
-        kj_message *m = kj_sema_error(s, v.span, KJ_RULE_EXTENT,
-                                      "an extent is at least 1, not %lld", (long long)e->u.value.i);
-        if (shared && e->u.value.i == 0) /* how Numba says that the launch tells the size */
-            kj_hint(s->diag, m,
-                    "a size that the launch knows is written here: a parameter, "
-                    "an array's extent, blockDim.x");
+        refuse_size(s, v.span, e->u.value.i, shared, named);
         return NULL;
     }
     kj_span bad = v.span;
@@ -179,8 +189,10 @@ static bool shape_of(kj_sema *s, const kj_expr *e, bool shared, kj_tarray *a)
                       KJ_MAX_NDIM, n);
         return false;
     }
+    bool named = v.kind != KJ_V_TUPLE || e->kind == KJ_E_TUPLE;
     for (int i = 0; i < n; i++)
-        if (!kj_size_item(s, &v, i, "an extent", &item) || !(a->shape[i] = extent(s, item, shared)))
+        if (!kj_size_item(s, &v, i, "an extent", &item) ||
+            !(a->shape[i] = extent(s, item, shared, named)))
             return false;
     a->ndim = n;
     return true;

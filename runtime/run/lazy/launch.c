@@ -55,6 +55,27 @@ static void add_functions(const kj_lazy_kernel *k, kj_text *text)
     text->failed |= file->failed;
 }
 
+/* The kernel's text is nobody's: that it ran out of time, or was cancelled, is told of the expression, unless it was in
+ * a function of the file. */
+static void tell_of_expression(kj_run *r, bool functions)
+{
+    bool cancelled = r->status == KJIT_CANCELLED, ended = cancelled || r->status == KJIT_TIMEOUT;
+    char *text = ended ? r->message : NULL, *hint;
+    if (!text || !strchr(text, '\n') ||
+        (functions && (strstr(text, "in this loop") || strstr(text, "of this statement"))))
+        return;
+    free(r->json);
+    r->json = NULL;
+    r->message =
+        strdup(cancelled ? "this expression was cancelled" : "this expression ran out of time");
+    hint = strstr(text, "\nhint: ");
+    if (hint) {
+        hint += strlen("\nhint: ");
+        kj_run_hint(r, "%.*s", (int)strcspn(hint, "\n"), hint);
+    }
+    free(text);
+}
+
 bool kj_lazy_launch(kj_lazy_kernel *k, const int64_t grid[3], const int64_t block[3],
                     const char *what)
 {
@@ -78,6 +99,8 @@ bool kj_lazy_launch(kj_lazy_kernel *k, const int64_t grid[3], const int64_t bloc
     if (status == KJIT_OK)
         status = kj_launch_labelled(mod, name.data, label.data, &config, k->args, k->nargs);
     bool ok = kj_run_check(r, status, k->at);
+    if (!ok)
+        tell_of_expression(r, functions);
     if (mod)
         kj_module_drop(mod);
     kj_text_free(&text);
