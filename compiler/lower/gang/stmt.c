@@ -249,14 +249,17 @@ static void loop_body(kj_lower *lo, loop *l, const kj_tstmt *body, kj_mask m)
 }
 
 /* @unroll: not all turns that LLVM knows of, and of nested loops the innermost only, as their copies would
- * be the product. */
+ * be the product. A shuffle over a known distance is a few instructions, over another one many. */
 static void unroll_some(kj_lower *lo, const loop *l, LLVMValueRef back)
 {
     const kj_tstmt *s = l->exit.target;
-    if (s->kind != KJ_TS_FOR || !s->u.for_.unroll || lo->rolled || lo->unrolls > l->unrolls)
+    bool asked = s->kind == KJ_TS_FOR && s->u.for_.unroll,
+         all = lo->lanes > 1 && kj_has_few_distances(s);
+    if (lo->rolled || lo->unrolls > l->unrolls || (!asked && !all))
         return;
     lo->unrolls++;
-    kj_loop_hint(lo, back, "llvm.loop.unroll.count", UNROLLED);
+    kj_loop_hint(lo, back, all ? "llvm.loop.unroll.full" : "llvm.loop.unroll.count",
+                 all ? 0 : UNROLLED);
 }
 
 /* From `next` back to the head while some thread is left; returns the threads that go on behind the

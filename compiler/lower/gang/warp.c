@@ -352,3 +352,51 @@ kj_tile kj_gang_warp(kj_lower *lo, const kj_texpr *e, const kj_tile *args, kj_ma
     default: return kj_tile_int(lo, 0); /* syncwarp: the lanes are together already */
     }
 }
+
+/* ---- Loops over distances ---- */
+
+enum { FEW_DISTANCES = 6 };
+
+typedef struct distances {
+    const kj_texpr *shuffle; /* one whose distance is a variable, or made of one */
+    const kj_var *var;
+    bool halved; /* or doubled: it has few values */
+} distances;
+
+static bool find_shuffle(void *ctx, const kj_tstmt *s, const kj_texpr *e)
+{
+    distances *d = ctx;
+    (void)s;
+    bool shuffle = e && e->kind == KJ_TE_CALL &&
+                   (e->u.call.id == KJ_BI_SHFL_DOWN_SYNC || e->u.call.id == KJ_BI_SHFL_UP_SYNC ||
+                    e->u.call.id == KJ_BI_SHFL_XOR_SYNC);
+    if (shuffle && e->u.call.args[2]->kind != KJ_TE_CONST)
+        d->shuffle = e;
+    return !d->shuffle;
+}
+
+static bool find_halving(void *ctx, const kj_tstmt *s, const kj_texpr *e)
+{
+    distances *d = ctx;
+    const kj_texpr *v = !e && s->kind == KJ_TS_ASSIGN ? s->u.assign.value : NULL;
+    if (!v || v->kind != KJ_TE_BINARY || v->u.binary.rhs->kind != KJ_TE_CONST)
+        return true;
+    kj_op op = v->u.binary.op;
+    const kj_texpr *old = v->u.binary.lhs;
+    d->halved = old->kind == KJ_TE_VAR && old->u.var == s->u.assign.var &&
+                (op == KJ_OP_FLOORDIV || op == KJ_OP_SHR || op == KJ_OP_MUL || op == KJ_OP_SHL);
+    return !d->halved;
+}
+
+bool kj_has_few_distances(const kj_tstmt *loop)
+{
+    distances d = {.shuffle = NULL};
+    kj_turns turns;
+    bool counts = loop->kind == KJ_TS_FOR;
+    const kj_tstmt *body = counts ? loop->u.for_.body : loop->u.while_.body;
+    if (kj_walk(body, NULL, find_shuffle, &d))
+        return false;
+    if (counts)
+        return kj_known_turns(loop, &turns) && turns.n <= FEW_DISTANCES;
+    return !kj_walk(body, NULL, find_halving, &d);
+}
