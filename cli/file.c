@@ -1,4 +1,4 @@
-/* Files that commands write. */
+/* Files that commands write (--out, --junit, fmt). */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

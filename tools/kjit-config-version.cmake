@@ -1,3 +1,4 @@
+# Whether an installed kjit is the version that find_package(kjit VERSION) asks for.
 set(PACKAGE_VERSION "@VERSION@")
 if(PACKAGE_VERSION VERSION_LESS PACKAGE_FIND_VERSION OR
    NOT PACKAGE_FIND_VERSION_MAJOR MATCHES "^(0|)$")

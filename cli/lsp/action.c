@@ -1,4 +1,4 @@
-/* Quick fixes: the edits that messages carry. */
+/* textDocument/codeAction, quick fixes: the edits that messages carry. */
 #include <string.h>
 
 #include "lsp.h"

@@ -1,5 +1,6 @@
-/* The compiler's messages of a document: kjit_module_log_json of its text, as diagnostics. A message in a file that the
- * document uses stands at the `use` that leads there. */
+/* textDocument/publishDiagnostics: the compiler's messages of a document: kjit_module_log_json of
+ * its text, as diagnostics. A message in a file that the document uses stands at the `use` that
+ * leads there. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* Text -> words, also of a text with errors: what begins an item at the left edge, or a statement in its line, is out of
- * all brackets that were left open before it. */
+/* Text -> words (the server's lexer), also of a text with errors: what begins an item at the left
+ * edge, or a statement in its line, is out of all brackets that were left open before it. */
 #include <stdlib.h>
 #include <string.h>
 

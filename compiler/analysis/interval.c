@@ -1,4 +1,4 @@
-/* What operators make of intervals of integers. */
+/* Interval arithmetic of integers: what operators make of the least and the greatest value. */
 #include "analysis/interval.h"
 
 static int64_t min(int64_t a, int64_t b)

@@ -1,4 +1,5 @@
-/* Conditions whose both ways end with a store to one place: typed AST in and out, for CPUs.
+/* If-conversion, of conditions whose both ways end with a store to one place: one store of a
+ * choice. Typed AST in and out, for CPUs.
  *
  *     if v < 0 { out[i] = -v } else { out[i] = sqrt(v) }
  *

@@ -1,4 +1,4 @@
-/* Which axis of threadIdx a CPU's lanes run along: typed AST in, the axis out.
+/* Which axis of threadIdx a CPU's vectors (lanes) run along: typed AST in, the axis out.
  *
  * Threads side by side along x are not always those that access neighbouring elements: in
  * `let i, j = grid(2)` and a[i, j] those along y do. For each axis this counts what the kernel's

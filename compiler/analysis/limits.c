@@ -1,4 +1,5 @@
-/* Checks of indices: decided, listed, and taken away where they hold. */
+/* Elimination of bounds checks: checks of indices decided, listed (--emit=checks), and taken away
+ * where they hold. */
 #include "analysis/limits.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* What may run once for a block that is cut into regions: expressions, and statements at the ends of a region. */
+/* What may run once for a block that is cut into regions, and not for each thread: expressions, and
+ * statements at the ends of a region. */
 #include "analysis/uniform.h"
 
 /* Has the expression no effect and no statements of its own? */

@@ -1,5 +1,5 @@
-/* Loops that wait for other threads: statements in, the first loop among them whose end depends on
- * what other threads do meanwhile.
+/* Loops that wait for other threads (spin locks, flags): statements in, the first loop among them
+ * whose end depends on what other threads do meanwhile.
  *
  * That is a question of flow within the loop. What an atomic in it gives may be news of another
  * thread; so may what a load gives that is fetched again each time, or stands beside an atomic or a

@@ -1,4 +1,4 @@
-/* How far values move from one thread to the next. */
+/* How far values move from one thread to the next: is an access contiguous, strided or a gather? */
 #include "analysis/step.h"
 
 /* As many as a gang's lanes may be: what is divided by as much is the same for nearly all of them. */

@@ -1,4 +1,5 @@
-/* Arrays that a kernel's threads only count in: typed AST in, kj_tarray.tally out.
+/* Arrays that a kernel's threads only count in, as histograms are (for copies of each worker's):
+ * typed AST in, kj_tarray.tally out.
  *
  * hist[x[i]] += 1 as an atomic is a locked instruction on a CPU, which takes several times as long as all the
  * rest of such a kernel. Where the sum, minimum, ... of integers is the only thing that a kernel does to an array,

@@ -1,4 +1,5 @@
-/* Uniformity analysis: typed AST in, a dependence set a variable, loop and inlined block out.
+/* Uniformity (divergence) analysis: typed AST in, a dependence set a variable, loop and inlined
+ * block out.
  *
  * One walk over the kernel joins, into each variable, the dependences of the values it takes and of
  * the control constructs between its declaration and the assignment. Sets only grow, so the walk is

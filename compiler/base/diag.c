@@ -1,5 +1,6 @@
-/* Messages: what a stage has to say comes in, one list in the compilation's arena results. Shown
- * by show.c. */
+/* Diagnostics, errors, warnings, hints, notes and fixes: what a stage has to say comes in, one list
+ * in the compilation's arena results (shown by show.c). Which warnings are wanted, what is dropped,
+ * and "did you mean": which names are near. */
 #include "base/diag.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Source text, places in it, and what is said about them.
+/* Source text, places in it, and diagnostics, what is said about them.
  *
  * A span is a pair of byte offsets; lines and columns (1-based, columns in UTF-8 characters) are
  * computed only when a message is shown. Diagnostics accumulate in a kj_diag, in the order of

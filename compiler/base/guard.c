@@ -1,4 +1,5 @@
-/* Steps that may end early, on the caller's stack or on one of their own.
+/* Recovery from what no status can tell, out of memory and LLVM's fatal errors: steps that may end
+ * early, on the caller's stack or on one of their own.
  *
  * Three ways lead out of a step: longjmp from an arena without memory; kj_break, which LLVM's
  * handlers of fatal errors call; and a C++ exception, which `operator new` throws where there is no

@@ -1,4 +1,4 @@
-/* What a call needs beyond the memory on its stack. */
+/* Scratch memory of one call: what it needs beyond the memory on its stack. */
 #include "base/room.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* A growing text. */
+/* A growing text (a string builder). */
 #include "base/text.h"
 
 #include <stdint.h>

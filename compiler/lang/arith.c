@@ -1,5 +1,5 @@
-/* The language's arithmetic on constants: two values in, the value every device would compute
- * out.
+/* The language's arithmetic on constants (constant folding): two values in, the value every device
+ * would compute out.
  *
  * Everything is total. Integers are computed in uint64_t and wrapped to their width; floats are
  * rounded after each operation, f16 and bf16 from a double, which has enough digits for that. `**`

@@ -1,4 +1,4 @@
-/* Checks of running kernels: their names. */
+/* Checks of running kernels (--check=race,init,...): their names, a word to a bit. */
 #include "lang/checks.h"
 
 #include <stddef.h>

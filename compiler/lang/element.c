@@ -1,4 +1,4 @@
-/* Values as elements of arrays: what they are in memory. */
+/* Values as elements of arrays: their bytes in memory, read and written. */
 #include <string.h>
 
 #include "lang/half.h"

@@ -1,4 +1,5 @@
-/* Which types meet in which. */
+/* Type promotion: the common type of two (u8 with u8, i32 with f32), which conversions the language
+ * makes by itself, and the default type of a literal. */
 #include "lang/types.h"
 
 static kj_dtype signed_of(int bits)

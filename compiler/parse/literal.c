@@ -1,4 +1,4 @@
-/* Literals: the text of a token in, its value out. */
+/* Literals, numbers and strings: the text of a token in, its value out. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Layout: what brackets and line ends mean, settled before the parser sees a token.
+/* Layout: which line ends end a statement, and which brackets and braces are missing, settled
+ * before the parser sees a token.
  *
  * Line ends are dropped inside ( ) and [ ]. Where a token shows that a bracket was never closed,
  * ( and [ are given up: the parser gets the line end it missed, and reports them

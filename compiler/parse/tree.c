@@ -1,4 +1,4 @@
-/* The constructors of the tree: what a rule of the grammar read comes in, a node results.
+/* The constructors of the AST: what a rule of the grammar read comes in, a node results.
  *
  * They keep the tree within KJ_MAX_DEPTH and KJ_TREE_MAX: a node that would pass a limit ends
  * the parse with an error and is cut off. They refuse what the grammar can read but no pass

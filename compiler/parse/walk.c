@@ -1,4 +1,4 @@
-/* Walks over the tree that several stages share. */
+/* Walks over the AST that several stages share. */
 #include <string.h>
 
 #include "base/hash.h"

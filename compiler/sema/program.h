@@ -1,4 +1,4 @@
-/* AST -> typed AST. */
+/* Semantic analysis, AST -> typed AST: a checked program, its kernels and what else it declares. */
 #ifndef KJ_PROGRAM_H
 #define KJ_PROGRAM_H
 

@@ -1,4 +1,4 @@
-/* LLVM's target machines. */
+/* LLVM's target machines: triple, CPU and features, made for a compilation. */
 #include <llvm-c/Target.h>
 
 #include "target/target.h"

@@ -1,4 +1,5 @@
-/* What targets have in common: an LLVM module in, optimised IR and code out. */
+/* What targets have in common, LLVM's pipeline of passes and code generation: an LLVM module in,
+ * optimised IR and code out. */
 #include "target/target.h"
 
 #include <llvm-c/Analysis.h>

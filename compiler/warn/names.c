@@ -1,5 +1,5 @@
-/* Names of a body: a hash table on interned pointers, the innermost of each name in its slot. When a
- * block closes its names are asked whether they were read. */
+/* Names of a body that are unused or shadowed: a hash table on interned pointers, the innermost of
+ * each name in its slot. When a block closes its names are asked whether they were read. */
 #include "warn/body.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* The file's bodies, statement by statement, in the order in which they stand. */
+/* The walk of warnings over the AST: the file's bodies, statement by statement, in the order in
+ * which they stand. */
 #include <string.h>
 
 #include "warn/element.h"

@@ -1,4 +1,5 @@
-/* Statements and expressions that say by themselves that something else was meant. */
+/* Statements and expressions that say by themselves that something else was meant: unreachable,
+ * without effect, conditions that are always true or false, division by 0. */
 #include "warn/body.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+# The types of the package's functions and classes, for type checkers and editors.
 import os
 from collections.abc import Iterable, Mapping
 from types import TracebackType

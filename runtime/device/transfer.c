@@ -1,4 +1,4 @@
-/* Transfers between host addresses, of any layouts. */
+/* Transfers (copies) between host addresses, of any layouts and strides. */
 #include <string.h>
 
 #include "device/device.h"

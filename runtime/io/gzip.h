@@ -1,3 +1,4 @@
+/* gzip in memory: what .gz files are read and written by. */
 #ifndef KJ_GZIP_H
 #define KJ_GZIP_H
 

@@ -1,4 +1,5 @@
-/* Failures of what runs, as diagnostics: at places of the source. */
+/* Failures of what runs, an index out of range, a failed assert, a race, a time limit, as
+ * diagnostics: sentences at places of the source. */
 #include <stdlib.h>
 #include <string.h>
 

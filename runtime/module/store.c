@@ -1,4 +1,5 @@
-/* A directory of values: opening it, one value in and out, locks, and what goes when it is full. */
+/* The disk cache's directory: opening it, one file (an entry) in and out, locks between processes,
+ * and the removal of those not used for longest when it is full. */
 #include "module/store.h"
 #include "base/c_locale.h"
 

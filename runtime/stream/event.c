@@ -1,4 +1,4 @@
-/* Events: marks in streams. */
+/* Events: marks in streams, that others wait for and that times are measured between. */
 #include "stream/stream.h"
 
 static kjit_status deallocate(kj_pending *item, kj_failure *why)

@@ -1,5 +1,5 @@
-/* Barriers of a block of threads that are gangs: a walk over all of them has ended where the next
- * begins, so what is left to do is to check that all came, and to count votes. */
+/* Barriers (syncthreads) of a block of threads that are gangs: a walk over all of them has ended
+ * where the next begins, so what is left to do is to check that all came, and to count votes. */
 #include "lower/block/block.h"
 
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Barriers of the whole grid.
+/* Barriers of the whole grid, grid_sync().
  *
  * A GPU's blocks, all resident, count themselves in memory of the launch's. A CPU runs any number
  * of blocks on few threads: a block that comes to the barrier returns from the entry, and is called

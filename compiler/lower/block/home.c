@@ -1,5 +1,5 @@
-/* The variables that live from one region to the next: carries out what analysis/regions.c has decided of
- * each (its kj_place). */
+/* The variables that live from one region to the next, across barriers: carries out what
+ * analysis/regions.c has decided of each (its kj_place). */
 #include "lower/block/block.h"
 
 #include <llvm-c/DebugInfo.h>

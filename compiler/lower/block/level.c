@@ -1,7 +1,8 @@
-/* Levels say who takes part. A construct all threads agree about is plain control flow. One they may
- * disagree about has a byte a thread in scratch memory, set for those inside; regions in it begin with
- * that mask, a thread that breaks, continues or returns clears its bytes up to the construct it
- * leaves, and a barrier compares the bytes set with the threads alive. */
+/* Levels say who takes part, one for the block, or gangs of threads, in statements that contain
+ * barriers. A construct all threads agree about is plain control flow. One they may disagree about
+ * has a byte a thread in scratch memory, set for those inside; regions in it begin with that mask,
+ * a thread that breaks, continues or returns clears its bytes up to the construct it leaves, and a
+ * barrier compares the bytes set with the threads alive. */
 #include "lower/block/block.h"
 
 const kj_level *kj_level_deciding(const kj_level *l)

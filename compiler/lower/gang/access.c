@@ -1,4 +1,4 @@
-/* Index expressions -> addresses -> loads and stores. */
+/* Index expressions -> addresses -> loads and stores; and the code of bounds checks. */
 #include "lower/gang/gang.h"
 
 enum { STEP_MOST = 1 << 24 }; /* times KJ_MAX_LANES still below 2^31 */

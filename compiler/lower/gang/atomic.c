@@ -1,4 +1,5 @@
-/* Atomics of a gang.
+/* Atomics of a gang: LLVM's atomicrmw, loops of compare and swap (f16, min and max of floats),
+ * counts of several threads joined, counts in copies.
  *
  * Where a block's threads run one at a time, an atomic on shared memory is a plain update. Updates of one
  * place whose results nobody asks for are combined first, and done once; sums of floats in the order of

@@ -1,5 +1,5 @@
-/* Threads that leave what the rest of their gang goes on with: masks in variables, and the loops and inlined bodies
- * that are left. */
+/* Threads that leave what the rest of their gang goes on with (break, continue, return): masks in
+ * variables, and the loops and inlined bodies that are left. */
 #include "lower/gang/gang.h"
 
 /* ---- Mask variables ---- */

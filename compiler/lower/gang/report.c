@@ -1,4 +1,4 @@
-/* Reports: failed asserts and lines of print, of one thread after another.
+/* Reports: failed asserts and lines of print of kernels, of one thread after another.
  *
  * Lines are records, one behind the other in the order in which threads come: who reads them sorts
  * them. */

@@ -1,4 +1,4 @@
-/* Statements of a gang under a mask.
+/* Statements of a gang under a mask: if, loops, return, and unrolling.
  *
  * A condition that is the same for the gang is a branch. One that differs splits the mask: each
  * side runs, under its part, behind a test that some thread takes it. Code never runs for an empty

@@ -1,4 +1,4 @@
-/* Operations of a warp's threads together, and fences, in a gang.
+/* Operations of a warp's threads together (shuffles, votes), and fences, in a gang.
  *
  * A gang's row of KJ_WARP lanes is a warp, whose threads run in lockstep: a shuffle is one of vectors,
  * a vote the bits of a mask. Which lanes take part is the mask of those that run; the one that the

@@ -1,4 +1,4 @@
-/* Loads and stores of a gang.
+/* Loads and stores of a gang: which instructions an address and a mask take.
  *
  * The address decides: one for all threads is a scalar access, lanes one element apart are a vector
  * access, anything else is a gather or scatter. Threads that do not run touch no memory: their part

@@ -1,4 +1,5 @@
-/* Elements of threads' own arrays, which lie element by element, a gang's threads side by side.
+/* Elements of threads' own (local) arrays, which lie element by element, a gang's threads side by
+ * side.
  *
  * Nobody else looks at them. So they are loaded plainly and stored with what threads that do not run have there: LLVM
  * keeps in registers what is accessed so, and a processor loads at once what it has just stored. Of a short array

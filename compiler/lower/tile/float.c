@@ -1,5 +1,5 @@
-/* Floats where the language says more than the instructions do: remainders, the smaller and the
- * larger of two, signs.
+/* Floats where the language says more than the instructions do: remainders, min and max (of NaNs
+ * and zeros too), signs.
  *
  * a % b is what Python's and NumPy's is: the exact remainder with b's sign, and a // b belongs to it.
  * Where the quotient is not large, one fused multiply-add gives the remainder exactly, for the

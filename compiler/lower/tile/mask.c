@@ -1,4 +1,4 @@
-/* Masks: which threads of a gang run. */
+/* Masks (predicates): which threads of a gang run. */
 #include "lower/tile/tile.h"
 
 const kj_mask kj_all = {.kind = KJ_ALL}, kj_none = {.kind = KJ_NONE};

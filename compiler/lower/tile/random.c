@@ -1,4 +1,4 @@
-/* Random numbers: the seed and the counter of each thread in, the number out.
+/* Random numbers (Philox): the seed and the counter of each thread in, the number out.
  *
  * Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", 2011)
  * as run/random.c has it: counter i gives what element i of an array of the run block is

@@ -1,4 +1,5 @@
-/* Arrays in expressions: elements, views, members.
+/* Arrays in expressions: indexing a[i], slices a[1:5] and other views, their types, shapes and
+ * strides.
  *
  * A view is a kj_tarray whose offset, shape and strides are constants, launch values or hidden
  * lets declared where the view is made: nothing of it is computed again where it is used. */

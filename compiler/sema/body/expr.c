@@ -1,4 +1,4 @@
-/* Expressions: one AST node in, an operand out. */
+/* Expressions, the dispatch over their kinds: one AST node in, an operand with its type out. */
 #include <string.h>
 
 #include "sema/body/body.h"

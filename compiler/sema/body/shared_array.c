@@ -1,4 +1,4 @@
-/* Shared and local arrays, and writes. */
+/* Declarations of shared and local arrays; which arrays may be written. */
 #include <string.h>
 
 #include "sema/body/body.h"

@@ -1,4 +1,5 @@
-/* Statements: control flow, returns, calls. */
+/* Statements: if, while, break, return, calls, and attributes of loops (@unroll); for loops are in
+ * for.c, assignments in assign.c. */
 #include <string.h>
 
 #include "sema/body/body.h"

@@ -1,4 +1,5 @@
-/* The program as a whole: declarations of its files resolved, every body checked. */
+/* The program as a whole: declarations of its files (kernels, functions, records, constants)
+ * resolved, every body checked. */
 #include <string.h>
 
 #include "sema/file/file.h"

@@ -1,4 +1,5 @@
-/* What names of a program mean, for who runs it. */
+/* What names of a program mean, items, records and kernels by name, for the run block's interpreter
+ * and launches. */
 #include <string.h>
 
 #include "sema/program.h"

@@ -1,4 +1,4 @@
-/* Types as written. */
+/* Types as they are written in the source, f32[], Cell, f32x4, resolved; what is none. */
 #include <stdlib.h>
 #include <string.h>
 

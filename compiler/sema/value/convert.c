@@ -1,4 +1,5 @@
-/* Conversions of operands that the language makes by itself, and what a place asks of them. */
+/* Implicit conversions of operands, and what a place asks of them: a condition, an index, a size, a
+ * value of the type that is assigned. */
 #include <string.h>
 
 #include "sema/value/value.h"

@@ -1,5 +1,5 @@
-/* Operators: the types of their operands, contraction to fused multiply-adds, powers as
- * products. */
+/* Operators: the types of their operands and results (literals too), contraction to fused
+ * multiply-adds, powers as products. */
 #include <string.h>
 
 #include "sema/value/value.h"

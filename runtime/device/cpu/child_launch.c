@@ -1,4 +1,4 @@
-/* Grids that kernels launch.
+/* Grids that kernels launch (dynamic parallelism).
  *
  * Those that the threads of one block launch run one after the other, each with all that comes of it
  * before the next, as in the stream that a block has of its own on a GPU: they are a chain, in the order

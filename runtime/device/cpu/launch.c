@@ -1,4 +1,4 @@
-/* Launches: on the calling thread and the pool, or in a queue. */
+/* Launches on the CPU: on the calling thread and the pool, or in a queue. */
 #include <stdlib.h>
 #include <string.h>
 

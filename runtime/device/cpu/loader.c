@@ -1,4 +1,4 @@
-/* Object code -> an address to call.
+/* Object code -> executable memory, an address to call.
  *
  * Memory for code is written first and run after, never both. Where the system does not let pages
  * change from one to the other (PR_SET_MDWE, a seccomp filter), the same memory is mapped twice:

@@ -1,4 +1,4 @@
-/* Object code -> an image that runs where it is put.
+/* Object code (ELF) -> an image that runs where it is put: sections laid out, references relocated.
  *
  * What LLVM makes of a module is one ELF object for x86-64: code, constants, and few kinds of
  * references between them. They are laid out side by side, so that every reference reaches. What

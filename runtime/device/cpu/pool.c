@@ -1,4 +1,4 @@
-/* Workers that run the blocks of launches.
+/* The thread pool: workers that run the blocks of launches, chunk by chunk.
  *
  * A launch takes a slot of the pool, publishes itself there and helps; workers that see it join,
  * claim chunks of blocks from its counter until none is left, and leave. The launch returns when it

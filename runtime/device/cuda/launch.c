@@ -1,4 +1,5 @@
-/* Launches: a kernel's parameters are the launch's slots where they are. */
+/* Launches on a GPU, by the driver (cuLaunchKernel, cuLaunchCooperativeKernel): a kernel's
+ * parameters are the launch's slots where they are. */
 #include <stdlib.h>
 
 #include "base/room.h"

@@ -1,4 +1,4 @@
-/* Operators on numbers.
+/* Operators on a run block's numbers: arithmetic, comparisons, shifts, powers.
  *
  * Numbers behave as in Python, with IEEE floats, and ints that are computed exactly: a result that its
  * type (meet.c), or 64 bits, have no room for is an error, as is a division of ints by 0: here there is

@@ -1,1 +1,2 @@
+" Vim filetype detection: .knl files are kjit's kernels
 autocmd BufRead,BufNewFile *.knl setfiletype knl
