@@ -16,42 +16,42 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LAYERS = """
-compiler/base       memory, text, places, messages
-compiler/lang       what the language is: tables, and arithmetic on its values
+compiler/base       memory, text, source positions, diagnostics
+compiler/lang       what the language is: tables of types, operators and built-in functions; arithmetic on constants
 compiler/kernel.h   what compiled code and a launch agree on
-compiler/parse      text -> tokens -> AST
-grammar             the same: what flex and bison read
-compiler/format     AST and tokens -> the text as it is laid out
-compiler/tast       the typed AST: nodes, visits, text, evaluation on the host
-compiler/analysis   what is known of a typed kernel: uniformity, regions between barriers, indices that are inside
-compiler/warn       what may be meant otherwise
-compiler/sema       declarations of a program
-compiler/sema/node  nodes and scopes
-compiler/sema/value arithmetic on operands
-compiler/sema/body  walks over expressions and statements
-compiler/sema/file  AST -> typed AST: declarations
-compiler/target     LLVM module -> code
-compiler/lower      typed AST -> LLVM IR
+compiler/parse      text -> tokens -> AST, syntax errors
+grammar             the lexer and the parser: what flex and bison read
+compiler/format     the formatter of source text, `kjit fmt`
+compiler/tast       the typed AST: nodes, visits, dump, evaluation on the host
+compiler/analysis   analyses of a typed kernel: uniformity, regions between barriers, ranges of indices
+compiler/warn       warnings: what may be meant otherwise
+compiler/sema       semantic analysis: what it gives to others
+compiler/sema/node  semantic analysis: typed nodes, scopes, near names
+compiler/sema/value semantic analysis: conversions, operators, literals, elements
+compiler/sema/body  semantic analysis: expressions and statements of kernels and functions
+compiler/sema/file  semantic analysis: declarations, kernels, run blocks
+compiler/target     LLVM module -> object code or PTX: passes, math library, target machines
+compiler/lower      typed AST -> LLVM IR: what it gives to others
 compiler/lower/ir   LLVM helpers
-compiler/lower/tile values of a gang
-compiler/lower/memory accesses
-compiler/lower/gang one gang
-compiler/lower/nvptx what PTX has instructions for
-compiler/lower/block a block and its entry
+compiler/lower/tile arithmetic on a gang's values (vectors on the CPU, scalars on a GPU)
+compiler/lower/memory loads, stores, gathers and scatters
+compiler/lower/gang statements and expressions of one gang, for both devices
+compiler/lower/nvptx GPU: what PTX has instructions for
+compiler/lower/block a block of threads and the kernel's entry, CPU and GPU
 compiler            the pipeline
-runtime/device      what a device fills in
-runtime/device/cpu  this one
-runtime/device/cuda and that one
+runtime/device      what a device fills in: its table of functions
+runtime/device/cpu  the CPU: thread pool, launches, barriers, checks for races
+runtime/device/cuda the GPU: the CUDA driver, launches, copies, memory
 runtime/core        handles, contexts, errors, threads, deferred release
-runtime/stream      order of work, events, traces
-runtime/array       memory, shapes, copies
+runtime/stream      streams, events, the order of work, traces
+runtime/array       arrays: memory, shapes, views, copies
 runtime/draw        curves and pictures as text and SVG
 runtime/io          files of arrays
-runtime/module      sources, variants, their cache
-runtime/launch      arguments -> work on its way
-runtime/run/value   values of run blocks
-runtime/run/lazy    fused array expressions
-runtime/run         the interpreter
+runtime/module      modules: sources, compiled variants, their cache, messages of faults
+runtime/launch      launches: arguments -> work on its way
+runtime/run/value   the interpreter of run blocks: its values
+runtime/run/lazy    the interpreter of run blocks: fused array expressions
+runtime/run         the interpreter of run blocks: expressions, statements, calls
 runtime             opening and closing all of that
 """
 NAMES = [line.split()[0] for line in LAYERS.strip().splitlines()]
