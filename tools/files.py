@@ -20,6 +20,7 @@ python/kjit         the package for Python: what is written in Python
 std                 the standard library, written in the language itself
 tools               what builds, checks and documents kjit
 tools/editors       .knl in Vim and Emacs
+tests/double        the driver double: a CUDA driver without a GPU, with its PTX interpreter (tests/double/README.md)
 """
 OTHERS = """
 tests/api           programs of the C API: every function, allocations that fail, threads, limits, bad arguments
@@ -27,7 +28,8 @@ tests/checks        what `--check=` finds: races, elements that were not written
 tests/cli           the command: options, output, cache, bench, the language server, Ctrl-C
 tests/device        what kernels compute in blocks, grids and arrays of all sizes and shapes
 tests/driver        the CUDA device: failures of the driver at each call, its versions, pools, captures; on the double
-tests/double        the driver double: a CUDA driver without a GPU, with its PTX interpreter; its own tests
+tests/double/check  programs of the driver's calls, which the double must find right or wrong
+tests/double/unit   unit tests of the PTX interpreter
 tests/emit          one kernel at each stage (`--emit=`), and the code of single features
 tests/error         messages of errors, with their places, hints and fixes
 tests/fuzz          programs at random, beside exact references
@@ -77,7 +79,7 @@ def paragraph(text):
     for form, margin in COMMENTS:
         if found := re.match(form, text):
             lines = [re.sub("^" + margin, "", line.strip()).strip() for line in found[1].strip().split("\n")]
-            return " ".join(lines[:lines.index("")] if "" in lines else lines)
+            return " ".join(lines[:lines.index("")] if "" in lines else lines).split(" -*- ")[0]
     return ""
 
 

@@ -1,6 +1,6 @@
-/* Functions on whole arrays. In: a builtin and its arguments, arrays among them; out: a node that
- * stands for the result, or for several results a tuple of them, or a failure that says which
- * argument does not go. */
+/* Functions on whole arrays, sin(x), max(x, y), where(c, a, b). In: a builtin and its arguments, arrays
+ * among them; out: a node that stands for the result, or for several results a tuple of them, or a
+ * failure that says which argument does not go. */
 #include "run/lazy/lazy.h"
 
 #include <stdio.h>
