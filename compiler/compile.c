@@ -272,6 +272,12 @@ static bool by_gangs(const job *j)
     return !j->options->arch && !j->options->replay;
 }
 
+static void share_out_turns(job *j)
+{
+    for (int i = 0; i < j->nitems && !j->over && by_gangs(j); i++)
+        j->items[i].kernel = kj_with_turns_shared_out(j->arena, j->items[i].kernel);
+}
+
 static void choose_lanes(job *j)
 {
     for (int i = 0; i < j->nitems && !j->over && by_gangs(j); i++)
@@ -505,6 +511,7 @@ static bool generate(job *j)
     list_items(j);
     show_checks(j);
     show_trees(j);
+    share_out_turns(j);
     choose_lanes(j);
     set_apart(j);
     join_stores(j);

@@ -108,6 +108,8 @@ bool kj_ends_by_own(kj_arena *arena, const kj_tkernel *kernel, const kj_owned *o
 bool kj_waits(kj_arena *arena, const kj_tkernel *kernel, const kj_tstmt *loop);
 /* For a CPU: the kernel with one store where both ways of a condition end with it (joined.c). */
 const kj_tkernel *kj_with_stores_joined(kj_arena *arena, const kj_tkernel *kernel);
+/* For a CPU: the kernel with a turn a thread in place of a grid-stride loop (grid_stride.c). */
+const kj_tkernel *kj_with_turns_shared_out(kj_arena *arena, const kj_tkernel *kernel);
 /* For a CPU: puts barriers between operations of a warp and loops that wait for other threads (apart.c). */
 void kj_set_apart(kj_arena *arena, const kj_tkernel *kernel);
 /* An error for each operation of a warp in a region that is run thread after thread. */

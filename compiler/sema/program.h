@@ -29,6 +29,7 @@ typedef struct kj_kernel_decl {
     int nparams, nconsts, ngenerics;
     kj_generic *generics;
     int launch_bounds[2];
+    bool asks_grid; /* it names gridDim or gridsize: it may have a grid-stride loop */
 } kj_kernel_decl;
 
 /* A record and who declares it. */

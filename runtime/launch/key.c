@@ -56,10 +56,12 @@ static void compare_arrays(kj_binding *b)
     }
 }
 
-/* Are there elements whose parts are stored together? Then it makes a difference to any device's code, whether
- * arrays are apart. */
-static bool has_parts(const kj_binding *b)
+/* Are there elements whose parts are stored together, or may turns of a loop be shared out anew? Then it makes a
+ * difference to any device's code, whether arrays are apart. */
+static bool asks_apart(const kj_binding *b)
 {
+    if (b->kernel->decl->asks_grid)
+        return true;
     for (int i = 0; i < b->kernel->decl->nparams; i++)
         if (b->kernel->decl->params[i].ndim > 0 && b->lasts[i] > 1)
             return true;
@@ -138,7 +140,7 @@ static unsigned find_wide(const kj_binding *b)
 void kj_binding_key(kj_binding *b)
 {
     b->wide = find_wide(b);
-    if (b->kernel->mod->ctx->ops->variants || has_parts(b)) {
+    if (b->kernel->mod->ctx->ops->variants || asks_apart(b)) {
         b->disjoint = true;
         compare_arrays(b);
     }

@@ -247,7 +247,7 @@ static int64_t most_together(const kj_lower *lo)
 static LLVMValueRef run_length(kj_lower *lo, LLVMValueRef b)
 {
     LLVMValueRef most = kj_i64(lo, most_together(lo));
-    LLVMValueRef counts[2] = {LLVMBuildSub(lo->b, LLVMGetParam(lo->fn, 2), b, ""),
+    LLVMValueRef counts[2] = {LLVMBuildSub(lo->b, lo->share[1], b, ""),
                               LLVMBuildSub(lo->b, lo->grid[0], lo->block[0], "")};
     for (int i = 0; i < 2; i++) {
         LLVMValueRef less = LLVMBuildICmp(lo->b, LLVMIntULT, counts[i], most, "");
@@ -256,12 +256,38 @@ static LLVMValueRef run_length(kj_lower *lo, LLVMValueRef b)
     return most;
 }
 
+/* The blocks of this call: those it was given; or as large a share of those of a grid with a thread a number. The first
+ * ones have one more where it doesn't come out even. */
+static void find_share(kj_lower *lo)
+{
+    LLVMValueRef *share = lo->share, zero = kj_i64(lo, 0), width = kj_i64(lo, lo->kernel->block[0]);
+    share[0] = LLVMGetParam(lo->fn, 1);
+    share[1] = LLVMGetParam(lo->fn, 2);
+    if (!lo->kernel->numbers)
+        return;
+    kj_tile numbers = kj_lower_expr(lo, lo->kernel->numbers, (kj_mask){.kind = KJ_ALL});
+    LLVMValueRef n = kj_tile_vector(lo, kj_tile_wide(lo, numbers), 0, 1);
+    LLVMValueRef rows = LLVMBuildMul(lo->b, lo->grid[1], lo->grid[2], ""),
+                 blocks = LLVMBuildMul(lo->b, lo->grid[0], rows, "");
+    n = kj_intrinsic(lo, "llvm.smax", &lo->i64, 1, (LLVMValueRef[]){n, zero}, 2);
+    n = LLVMBuildAdd(lo->b, n, LLVMBuildSub(lo->b, width, kj_i64(lo, 1), ""), "");
+    lo->grid[0] = LLVMBuildUDiv(lo->b, n, width, "");
+    LLVMValueRef all = LLVMBuildMul(lo->b, lo->grid[0], rows, ""),
+                 each = LLVMBuildUDiv(lo->b, all, blocks, ""),
+                 more = LLVMBuildURem(lo->b, all, blocks, "");
+    for (int i = 0; i < 2; i++) {
+        LLVMValueRef extra =
+            kj_intrinsic(lo, "llvm.umin", &lo->i64, 1, (LLVMValueRef[]){share[i], more}, 2);
+        share[i] = LLVMBuildAdd(lo->b, LLVMBuildMul(lo->b, share[i], each, ""), extra, "");
+    }
+}
+
 static void make_blocks(kj_lower *lo)
 {
     LLVMBasicBlockRef before = LLVMGetInsertBlock(lo->b), head = kj_new_block(lo, "blocks");
     LLVMBasicBlockRef block = kj_new_block(lo, "block"), next = kj_new_block(lo, "endblock"),
                       end = kj_new_block(lo, "end");
-    LLVMValueRef last = LLVMGetParam(lo->fn, 2);
+    LLVMValueRef last = lo->share[1];
     lo->fail = lo->stop = kj_new_block(lo, "fail");
     LLVMBuildBr(lo->b, head);
     LLVMPositionBuilderAtEnd(lo->b, head);
@@ -292,7 +318,7 @@ static void make_blocks(kj_lower *lo)
     LLVMValueRef following = LLVMBuildAdd(lo->b, b, count, "");
     LLVMBasicBlockRef latch = LLVMGetInsertBlock(lo->b);
     LLVMBuildBr(lo->b, head);
-    LLVMAddIncoming(b, (LLVMValueRef[]){LLVMGetParam(lo->fn, 1), following},
+    LLVMAddIncoming(b, (LLVMValueRef[]){lo->share[0], following},
                     (LLVMBasicBlockRef[]){before, latch}, 2);
     LLVMPositionBuilderAtEnd(lo->b, end);
     LLVMBuildRet(lo->b, LLVMConstInt(lo->i32, KJ_HOST_DONE, false));
@@ -421,6 +447,7 @@ void kj_lower_cpu(kj_arena *arena, const kj_entry_spec *spec, kj_code *out)
         lo.least = kj_alloca(&lo, lo.i64, "least");
     lo.rows = lo.lanes = 1;
     lo.slots = lo.home;
+    find_share(&lo);
     lo.front = lo.watch ? NULL : LLVMGetInsertBlock(lo.b);
     (two_ways ? make_two_ways : make_blocks)(&lo);
     LLVMBuildBr(lo.allocas, load);

@@ -236,6 +236,7 @@ struct kj_lower {
     int64_t
         *local_scratch; /* scratch offsets of local arrays that several regions use, by root id */
     int64_t scratch;    /* bytes so far */
+    LLVMValueRef share[2];           /* of the blocks: this call's, up to the second */
     LLVMValueRef first, run;         /* of fused blocks: the first one's x and how many */
     LLVMBasicBlockRef fail;          /* where a block, or a GPU's thread, ends after a fault */
     LLVMValueRef alive[KJ_MAX_ROWS]; /* gang/value_check.c; NULL: nobody asks */

@@ -391,6 +391,7 @@ static void check_once(kj_sema *outer, const kj_symbol *fn, const kj_kernel_decl
     else
         check_kernel(&s, decl, generics);
     outer->total += s.total + s.nodes;
+    outer->asks_grid |= s.asks_grid;
     kj_arena_free(&scratch);
     outer->diag->arena->fail = kept_diag;
     outer->arena->fail = kept;
@@ -446,14 +447,23 @@ static void resolve_items(kj_sema *s, const kj_file *file)
     }
 }
 
-static void check_bodies(kj_sema *s, const kj_program *p, const kj_file *file)
+static void check_own_kernel(kj_sema *s, kj_program *p, const kj_item *item)
+{
+    const kj_kernel_decl *decl = kj_kernel_of(p, item);
+    s->asks_grid = false;
+    check_body(s, item, NULL, decl);
+    if (decl)
+        p->kernels[decl - p->kernels].asks_grid = s->asks_grid;
+}
+
+static void check_bodies(kj_sema *s, kj_program *p, const kj_file *file)
 {
     s->scope = file->scope;
     for (const kj_item *item = file->items; item && !s->too_big; item = item->next) {
         if (item->kind == KJ_I_FN && kj_symbol_of(item))
             check_body(s, item, kj_symbol_of(item), NULL);
         else if (item->kind == KJ_I_KERNEL)
-            check_body(s, item, NULL, kj_kernel_of(p, item));
+            check_own_kernel(s, p, item);
     }
 }
 

@@ -389,6 +389,7 @@ kj_texpr *kj_te_index(kj_sema *s, kj_index which, int axis, kj_span span)
 {
     if (which == KJ_BLOCK_DIM && s->kernel && s->kernel->block[axis] > 0)
         return kj_te_i64(s, s->kernel->block[axis], span);
+    s->asks_grid |= which == KJ_GRID_DIM;
     kj_texpr *e = kj_te(s, KJ_TE_INDEX, KJ_I64, span);
     e->u.index.which = which;
     e->u.index.axis = axis;

@@ -208,6 +208,7 @@ struct kj_sema {
     int depth;
     int nodes, total; /* typed nodes of this walk; of all before it */
     bool too_big;
+    bool asks_grid; /* gridDim was named */
     kj_dtype
         meant; /* the type of float or integer that what operators compute is for; KJ_VOID: not known */
     const kj_stmt *updates;  /* the one whose operator's result is being assigned; or NULL */
