@@ -321,6 +321,46 @@ static void short_last_axis(void **state)
     kjit_module_free(mod);
 }
 
+/* A thread a row, of which the last gang has a few: sums of rows, and of what is left of each. */
+static void rows_of_some_threads(void **state)
+{
+    (void)state;
+    enum { WIDTH = 100 };
+    kjit_module *mod = module("kernel k(a: f32[,], sums: f32[], rests: f32[]) {\n"
+                              "    let r = grid(1)\n"
+                              "    if r < sums.size {\n"
+                              "        for c in range(a.shape[1]) { sums[r] += a[r, c] }\n"
+                              "        var rest: f32 = 0\n"
+                              "        for c in range(a.shape[1] - r) { rest += a[r, c] }\n"
+                              "        rests[r] = rest\n"
+                              "    }\n"
+                              "}\n");
+    for (int64_t rows = 1; rows < 40; rows += 6) {
+        size_t bytes = (size_t)rows * sizeof(float);
+        fenced fenced_by[3] = {fence(bytes * WIDTH, false), fence(bytes, false),
+                               fence(bytes, false)};
+        float *a = (float *)(void *)fenced_by[0].data, *sums = (float *)(void *)fenced_by[1].data,
+              *rests = (float *)(void *)fenced_by[2].data;
+        kjit_array *arrays[3];
+        for (int i = 0; i < 3; i++)
+            OK(kjit_array_wrap(ctx, fenced_by[i].data, KJIT_F32, i ? 1 : 2, SHAPE(rows, WIDTH),
+                               NULL, KJIT_HOST, &arrays[i]));
+        for (int64_t i = 0; i < rows * WIDTH; i++)
+            a[i] = 1;
+        memset(sums, 0, bytes);
+        kjit_arg args[] = {kjit_arg_array(arrays[0]), kjit_arg_array(arrays[1]),
+                           kjit_arg_array(arrays[2])};
+        OK(kjit_launch(mod, "k", &(kjit_config){.grid = {1}, .block = {64}}, args, 3));
+        for (int64_t r = 0; r < rows; r++)
+            assert_true(sums[r] == WIDTH && rests[r] == (float)(WIDTH - r));
+        for (int i = 0; i < 3; i++) {
+            kjit_array_free(arrays[i]);
+            drop(fenced_by[i]);
+        }
+    }
+    kjit_module_free(mod);
+}
+
 /* No page of the process is there to be written and to be run, with compiled kernels in it. */
 static void code_is_not_written(void **state)
 {
@@ -349,13 +389,21 @@ static void code_is_not_written(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(guarded),         cmocka_unit_test(returning),
-        cmocka_unit_test(neighbours),      cmocka_unit_test(short_circuit),
-        cmocka_unit_test(picked_by_data),  cmocka_unit_test(reversed_and_gathered),
-        cmocka_unit_test(steps),           cmocka_unit_test(vectors),
-        cmocka_unit_test(loops),           cmocka_unit_test(barriers),
-        cmocka_unit_test(along_rows),      cmocka_unit_test(blocks_2d),
-        cmocka_unit_test(short_last_axis), cmocka_unit_test(code_is_not_written),
+        cmocka_unit_test(guarded),
+        cmocka_unit_test(returning),
+        cmocka_unit_test(neighbours),
+        cmocka_unit_test(short_circuit),
+        cmocka_unit_test(picked_by_data),
+        cmocka_unit_test(reversed_and_gathered),
+        cmocka_unit_test(steps),
+        cmocka_unit_test(vectors),
+        cmocka_unit_test(loops),
+        cmocka_unit_test(barriers),
+        cmocka_unit_test(along_rows),
+        cmocka_unit_test(blocks_2d),
+        cmocka_unit_test(short_last_axis),
+        cmocka_unit_test(rows_of_some_threads),
+        cmocka_unit_test(code_is_not_written),
     };
     return cmocka_run_group_tests(tests, make_context, drop_context);
 }
