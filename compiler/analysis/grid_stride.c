@@ -1,4 +1,4 @@
-/* Grid-stride loops: typed AST in and out, for CPUs.
+/* Grid-stride loops, whose turns become threads of a larger grid on a CPU: typed AST in and out.
  *
  *     for i in range(grid(1), n, gridsize(1)) { out[i] = f(x[i]) }
  *
