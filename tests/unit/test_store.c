@@ -189,7 +189,8 @@ static void lengths_are_checked(void **state)
     kj_store_close(&s);
 }
 
-static long most_memory(void) /* KiB, so far */
+/* KiB, so far; a kernel that counts pages a processor apart may say a few less than it has said. */
+static long most_memory(void)
 {
     struct rusage use;
     getrusage(RUSAGE_SELF, &use);
@@ -215,7 +216,7 @@ static void long_files_are_not_read(void **state)
     assert_false(has(&s, "key", "value"));
     assert_int_equal(pwrite(fd, &value_size, sizeof value_size, AT_VALUE_SIZE), 8);
     assert_false(has(&s, "key", "value")); /* more than the store may have */
-    assert_in_range(most_memory() - before, 0, 100 << 10);
+    assert_true(most_memory() - before < 100 << 10);
     close(fd);
     kj_store_clear(&s);
     kj_store_close(&s);
