@@ -37,6 +37,7 @@ typedef struct search {
     turns loop;
     const kj_texpr **init;  /* of variables in front of the loop, by id; of none NULL */
     bool *own;              /* variables that a turn begins itself, by id */
+    bool *number;           /* those of them that are its number */
     use *uses;              /* by root id */
     const kj_texpr *effect; /* an expression that is a statement */
     bool refused;
@@ -131,7 +132,7 @@ static bool is_common(const search *f, const kj_texpr *e)
 
 static bool is_number(const search *f, const kj_texpr *e)
 {
-    return e->kind == KJ_TE_VAR && e->u.var == f->loop.var;
+    return e->kind == KJ_TE_VAR && f->number[e->u.var->id];
 }
 
 /* Has it the root's axes, and no others? */
@@ -206,13 +207,19 @@ static bool see_expr(search *f, const kj_texpr *e)
     return !f->refused;
 }
 
+static void see_variable(search *f, const kj_var *v, const kj_texpr *init)
+{
+    f->own[v->id] = true;
+    f->number[v->id] = init && !v->mutable && is_number(f, init);
+}
+
 static bool see(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 {
     search *f = ctx;
     if (e)
         return see_expr(f, e);
     switch (s->kind) {
-    case KJ_TS_DECL: f->own[s->u.decl.var->id] = true; break;
+    case KJ_TS_DECL: see_variable(f, s->u.decl.var, s->u.decl.init); break;
     case KJ_TS_FOR: f->own[s->u.for_.var->id] = true; break;
     case KJ_TS_ARRAY: f->refused |= s->u.array->space != KJ_LOCAL; break;
     case KJ_TS_ASSIGN:
@@ -259,7 +266,7 @@ static bool are_apart(const search *f)
 static bool is_independent(search *f)
 {
     const turns *t = &f->loop;
-    f->own[t->var->id] = true;
+    f->own[t->var->id] = f->number[t->var->id] = true;
     return !leaves_loop(t->body, t->end) && kj_walk(t->body, t->end, see, f) && are_apart(f);
 }
 
@@ -380,6 +387,7 @@ const kj_tkernel *kj_with_turns_shared_out(kj_arena *arena, const kj_tkernel *ke
     search f = {.kernel = kernel,
                 .init = KJ_NEW_ARRAY(arena, const kj_texpr *, vars),
                 .own = KJ_NEW_ARRAY(arena, bool, vars),
+                .number = KJ_NEW_ARRAY(arena, bool, vars),
                 .uses = KJ_NEW_ARRAY(arena, use, roots)};
     if (!find_last_loop(&f) || f.loop.var->type != KJ_I64 || !shares_out(&f))
         return kernel;
