@@ -144,7 +144,11 @@ class Module(_kjit.Module):
             module, error = self._context._compile(*options)
             if error is not None:
                 raise _errors.CompileError(module._log.rstrip("\n") or error, module.diagnostics)
-        form = module._emit(what, kernel, block)
+        try:
+            form = module._emit(what, kernel, block)
+        except _errors.DeviceError as error:
+            text = str(error).replace("name an architecture, as sm_80", "give arch=\"sm_80\", or another")
+            raise type(error)(text) from None
         return form if what == "cubin" else form.decode()
 
     def run(self, *, save=None, **params):

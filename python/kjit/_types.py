@@ -336,7 +336,7 @@ def _declare(layout, names, packed):
             before += _declare(kind, names, packed)
         of = names[-1] if isinstance(kind, tuple) else NAMES[kind]
         fields.append(f"    {name}: {of}" + (str(list(shape)) if shape else ""))
-    names.append(f"structure_{len(names)}")
+    names.append(f"dtype_{len(names)}")
     return before + ("@packed " if packed else "") + f"record {names[-1]} {{\n" + "\n".join(fields) + "\n}\n"
 
 

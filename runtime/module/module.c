@@ -502,7 +502,12 @@ kjit_status kj_no_kernel(kjit_module *mod, const char *name)
     size_t n = 0;
     for (; n < 64 && n < (size_t)mod->nall; n++)
         names[n] = mod->kernels[n].decl->name;
-    const char *near = kj_nearest(name, names, n);
+    const char *near = NULL;
+    for (size_t i = 0; i < n && !near; i++) { /* fill, of util.fill */
+        const char *dot = strrchr(names[i], '.');
+        near = dot && strcmp(dot + 1, name) == 0 ? names[i] : NULL;
+    }
+    near = near ? near : kj_nearest(name, names, n);
     if (near)
         return kj_fail(mod->ctx, KJIT_NOT_FOUND, "%s has no kernel '%.100s'; did you mean '%s'?",
                        mod->source.name, name, near);
