@@ -189,8 +189,14 @@ void kj_say_argument(kj_saying *say, int wanted_ndim, kj_dtype wanted, const cha
         char shaped[120];
         SAY(shaped, "%s.%s", operand, wanted_ndim == 1 ? "ravel()" : "reshape(...)");
         say_typed(say, wanted_name, shaped);
-    } else if (wanted_ndim > 0 && kind == KJ_R_ARRAY && ndim >= 0 && ndim != wanted_ndim &&
+    } else if (wanted_ndim == 2 && kind == KJ_R_ARRAY && ndim == 3 &&
+               !strpbrk(x, "([") && /* (h, w, 3) */
                (wanted == KJ_VOID || type == KJ_VOID || type == wanted))
+        SAY(say->hint,
+            "%s.reshape(%s.shape[0], -1) has two axes, %s[:, :, 0] is one of its last axis",
+            operand, operand, operand);
+    else if (wanted_ndim > 0 && kind == KJ_R_ARRAY && ndim >= 0 && ndim != wanted_ndim &&
+             (wanted == KJ_VOID || type == KJ_VOID || type == wanted))
         SAY(say->hint, "write %s.%s", operand, wanted_ndim == 1 ? "ravel()" : "reshape(...)");
     else if (wanted_ndim > 0 && kind == KJ_R_ARRAY && wanted < KJ_NTYPES && type < KJ_NTYPES)
         say_typed(say, wanted_name, x);

@@ -198,6 +198,8 @@ static void at_expression(const kj_mistake *x)
         kj_habit_range_to(x->p, m, x->at);
     else if (kj_met(x, "=") && p->prev == KJ_TK_LBRACKET)
         kj_mistake_hint(x, m, ARRAY_TYPES);
+    else if (p->prev == KJ_TK_LBRACKET && kj_habit_array_type(x->p, m, x->at))
+        ;
     else if (kj_met(x, "end of line") && p->prev != KJ_TK_ASSIGN)
         kj_mistake_hint(x, m, GOES_ON);
 }

@@ -377,6 +377,24 @@ static bool hint_results(kj_parser *p, kj_message *m, kj_span at)
     return true;
 }
 
+/* load("a.npy", f32[,]), zeros(n, f32[]): the type of an array where a value stands. */
+bool kj_habit_array_type(kj_parser *p, kj_message *m, kj_span at)
+{
+    const char *text = p->source->text;
+    uint32_t open = at.begin;
+    while (open > 0 && kj_is_blank(text[open - 1]))
+        open--;
+    if (open < 2 || text[open - 1] != '[')
+        return false;
+    uint32_t begin = kj_operand_start(p->source, open - 1);
+    const char *name = kj_piece(p, begin, open - 1);
+    if (begin + 1 >= open || kj_type_named(name) == KJ_VOID)
+        return false;
+    kj_hint(p->diag, m, "the type of an array stands in a declaration, let a: %s[,] = ...; here %s",
+            name, name);
+    return true;
+}
+
 /* atomicAdd(&x[i] */
 bool kj_habit_address(kj_parser *p, kj_message *m, kj_span at)
 {
@@ -391,6 +409,8 @@ bool kj_habit_address(kj_parser *p, kj_message *m, kj_span at)
         open--;
     if (open > 0 && s->text[open - 1] == ',')
         return hint_results(p, m, at);
+    if (open > 0 && s->text[open - 1] == '(' && kj_hint_memory(p, m, open - 1, at.end))
+        return true;
     bool assigned = open > 1 && s->text[open - 1] == '=' && !strchr("=!<>", s->text[open - 2]);
     if (open == 0 || (s->text[open - 1] != '(' && !assigned))
         return false;

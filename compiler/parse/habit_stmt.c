@@ -230,3 +230,20 @@ uint32_t kj_before_else(const kj_source *s, uint32_t end)
     return alone && (kj_is_word_at(s, word, "else") || kj_is_word_at(s, word, "elif")) ? next + 1
                                                                                        : end;
 }
+
+/* cudaMalloc(&d, n), hipMemcpy(&d, ...) */
+bool kj_hint_memory(kj_parser *p, kj_message *m, uint32_t open, uint32_t pointer)
+{
+    uint32_t begin = kj_operand_start(p->source, open);
+    const char *name = kj_piece(p, begin, open);
+    if (strncmp(name, "cuda", 4) != 0 && strncmp(name, "hip", 3) != 0)
+        return false;
+    uint32_t end = kj_word_end(p->source, pointer);
+    if (strstr(name, "Malloc"))
+        kj_hint(p->diag, m,
+                "let %s = zeros(n, f32) makes an array, device_array(n, f32) one on the device",
+                end > pointer ? kj_piece(p, pointer, end) : "a");
+    else
+        kj_hint(p->diag, m, "launches copy arrays of the host by themselves, b[:] = a copies them");
+    return true;
+}

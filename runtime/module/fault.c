@@ -169,7 +169,13 @@ static void put_race(kj_diag *diag, const kj_kernel_info *kernel, const kj_host_
     if (own + theirs == KJ_WATCH_LOAD + KJ_WATCH_ATOMIC && own != theirs)
         atomics = "both are atomics, as reading is by atomic.add(..., 0), or a plain store where "
                   "all threads store one value";
-    if (same)
+    if (same && at == before && own == KJ_WATCH_STORE && theirs == own)
+        kj_hint(
+            diag, e,
+            "one thread writes it, if threadIdx.x == 0 { ... }, or each an element of its own, or "
+            "%s; a value that is made of parameters and constants all may store",
+            atomics);
+    else if (same)
         kj_hint(diag, e, "syncthreads() between the two does, in all threads of the block; or %s",
                 atomics);
     else

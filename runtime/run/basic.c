@@ -79,7 +79,15 @@ static bool refuse_fraction(kj_run *r, const kj_rcall *c)
     if (v == trunc(v) || !(fabs(v) < 1 || kj_is_digit(*text)))
         return kj_run_arg_int(r, c, 2, &step);
     kj_run_fail(r, KJIT_TYPE, c->spans[2], "'step' of range is an int, not a float");
-    return kj_run_hint(r, "count turns, and compute with them: start + 0.5 * i");
+    double start = c->given[0] ? kj_run_as_float(c->args[0]) : 0;
+    double turns = ceil((kj_run_as_float(c->args[1]) - start) / v - 1e-9);
+    if (!kj_is_digit(*text) || !(turns >= 1 && turns <= 1e6))
+        return kj_run_hint(r, "count turns, and compute with them: start + 0.5 * i");
+    kj_quote by = kj_quoted(r->source, c->spans[2], true, "0.5"),
+             first = kj_quoted(r->source, c->spans[0], true, "start");
+    bool from0 = !c->given[0] || start == 0;
+    return kj_run_hint(r, "count turns, range(%.0f), and compute with them: %s%s%s * i", turns,
+                       from0 ? "" : first.text, from0 ? "" : " + ", by.text);
 }
 
 bool kj_run_make_range(kj_run *r, kj_rcall *c, kj_rvalue *out)

@@ -105,7 +105,8 @@ bool kj_run_is_of(kj_run *r, const kj_type_ref *type, kj_rvalue v, kj_mismatch *
 bool kj_run_hint_axes(kj_run *r, const kj_mismatch *m)
 {
     return kj_run_hint(r, m->axes > 0
-                              ? "a.ravel() makes one axis of all, a[i] and a[:, i] have one less"
+                              ? "a.ravel() makes one axis of all, a.reshape(h, -1) fewer; a[i] and "
+                                "a[:, i] have one less"
                               : "a.reshape(h, w) makes axes of it, with -1 for what is left");
 }
 

@@ -59,6 +59,32 @@ static bool hint_indices(kj_run *r, const kj_expr *e)
         n > MOST ? 1 : n, text);
 }
 
+/* a[[1, 2]] */
+static bool hint_list(kj_run *r, const kj_expr *e)
+{
+    enum { MOST = 4, LONGEST = 80 };
+    const char *source = r->source->text;
+    uint32_t open = e->span.begin, begin;
+    while (open > 0 && source[open - 1] == ' ')
+        open--;
+    for (begin = open > 0 ? open - 1 : 0; begin > 0 && kj_is_word(source[begin - 1]);)
+        begin--;
+    const kj_expr *item = e->kind == KJ_E_LIST ? e->u.list.items : NULL;
+    kj_text t = {0};
+    bool alone = open > 0 && source[open - 1] == '[' && source[e->span.end] == ']';
+    bool simple = item && alone && begin + 1 < open && kj_count(item) <= MOST;
+    for (; simple && item; item = item->next)
+        kj_text_printf(&t, "%s%.*s[%.*s]", t.size ? ", " : "", (int)(open - 1 - begin),
+                       source + begin, (int)(item->span.end - item->span.begin),
+                       source + item->span.begin);
+    if (simple && !t.failed && t.size <= LONGEST)
+        kj_run_hint(r, "one index or slice for each axis: array([%s])", t.data);
+    else
+        kj_run_hint(r, "one index or slice for each axis: array([a[0], a[2]]), a[::2]");
+    kj_text_free(&t);
+    return false;
+}
+
 /* `axes` of the array that it is an index of, or 0. */
 static bool whole_number(kj_run *r, const kj_expr *e, const char *what, int axes, kj_rvalue *out)
 {
@@ -72,7 +98,7 @@ static bool whole_number(kj_run *r, const kj_expr *e, const char *what, int axes
                        ? hint_indices(r, e)
                        : hint_mask(r, e, axes, kj_lazy_shape(*out, &shape));
         if (out->kind == KJ_R_LIST)
-            return kj_run_hint(r, "one index or slice for each axis: array([a[0], a[2]]), a[::2]");
+            return hint_list(r, e);
         return out->kind == KJ_R_FLOAT ? kj_run_hint_int(r, e->span) : false;
     }
     return true;

@@ -166,10 +166,12 @@ static bool forall_config(kj_run *r, const kj_expr *call, config *c)
                            "forall takes the number of threads, and perhaps a stream");
     if (!kj_run_eval(r, n, &v))
         return false;
-    if (v.kind != KJ_R_INT || v.dtype == KJIT_U64 || v.u.i < 0)
-        return kj_run_fail(r, v.kind == KJ_R_INT ? KJIT_LAUNCH : KJIT_TYPE, n->span,
-                           "%s is no number of threads",
-                           v.kind == KJ_R_INT ? kj_run_short(v).text : kj_run_kind_name(v));
+    if (v.kind != KJ_R_INT || v.dtype == KJIT_U64 || v.u.i < 0) {
+        kj_run_fail(r, v.kind == KJ_R_INT ? KJIT_LAUNCH : KJIT_TYPE, n->span,
+                    "%s is no number of threads",
+                    v.kind == KJ_R_INT ? kj_run_short(v).text : kj_run_kind_name(v));
+        return v.kind == KJ_R_FLOAT && kj_run_hint_int(r, n->span); /* n = 1e6 */
+    }
     c->n = v.u.i;
     return !stream || stream_of(r, stream, &c->stream, &c->launch.stream);
 }

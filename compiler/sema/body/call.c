@@ -207,7 +207,11 @@ static bool recursive(kj_sema *s, const kj_item *item, const kj_expr *e)
     }
     kj_message *m =
         kj_sema_error(s, e->span, KJ_RULE_RECURSION, "functions cannot call themselves: %s", cycle);
-    kj_hint(s->diag, m, "use a loop");
+    const char *as_run = kj_as_run_function(s, item);
+    if (as_run)
+        kj_hint(s->diag, m, "use a loop, or a function of run blocks, which may: %s", as_run);
+    else
+        kj_hint(s->diag, m, "use a loop");
     return true;
 }
 

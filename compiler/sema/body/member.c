@@ -158,9 +158,9 @@ static kj_operand array_member(kj_sema *s, const kj_expr *e, kj_tarray *a)
 
 bool kj_is_module(const char *name)
 {
-    static const char *const modules[] = {"plt",   "matplotlib", "np", "numpy",  "math", "cuda",
-                                          "numba", "cupy",       "cp", "Math",   "jnp",  "torch",
-                                          "tl",    "triton",     "ti", "taichi", "sys"};
+    static const char *const modules[] = {
+        "plt", "matplotlib", "np", "numpy",  "math", "cuda",   "numba", "cupy", "cp",    "Math",
+        "jnp", "torch",      "tl", "triton", "ti",   "taichi", "sys",   "pd",   "pandas"};
     for (size_t i = 0; i < sizeof modules / sizeof *modules; i++)
         if (strcmp(name, modules[i]) == 0)
             return true;

@@ -3,6 +3,8 @@
  * What they give is what they gave if the value was computed whole, before the first element is
  * written. Where the value has views of the array that is written, that decides from which end the loop
  * begins; what no order can do is refused, here or by an assert. */
+#include <string.h>
+
 #include "sema/body/body.h"
 
 /* ---- Are two views the same? ---- */
@@ -285,6 +287,31 @@ typedef struct row {
     const kj_stmt *st;
 } row;
 
+/* image[y, x] = (r, g, b): each part is an element of the row. */
+static bool refuse_parts(kj_sema *s, const row *r, const kj_operand *v, const char *what)
+{
+    enum { MOST = 4 };
+    const kj_expr *value = r->st->u.assign.value, *target = r->st->u.assign.targets;
+    const char *of = kj_source_text(s, target->span, ""), *to = "", *from = "";
+    size_t n = strlen(of);
+    bool row = r->target->ndim == 1 && n > 0 && of[n - 1] == ']' && !strchr(of, ':');
+    if (r->st->u.assign.augmented || r->target->of || v->kind != KJ_V_TUPLE || v->u.tuple.of ||
+        value->kind != KJ_E_TUPLE || !row || v->u.tuple.n > MOST)
+        return false;
+    const kj_expr *item = value->u.list.items;
+    for (int i = 0; item; item = item->next, i++) {
+        to = kj_arena_printf(s->diag->arena, "%s%s%.*s, %d]", to, i ? ", " : "", (int)n - 1, of, i);
+        from = kj_arena_printf(s->diag->arena, "%s%s%s", from, i ? ", " : "",
+                               kj_source_text(s, item->span, "..."));
+    }
+    kj_message *m = kj_sema_error(s, value->span, KJ_RULE_TYPE_MISMATCH, "%s is %s, not %s", what,
+                                  kj_type_name(r->target->elem), kj_describe(s, v));
+    kj_hint(s->diag, m, "write %s = %s", to, from);
+    if (!strstr(from, "..."))
+        kj_fix(s->diag, m, r->st->span, "%s = %s", to, from);
+    return true;
+}
+
 static void assign_element(kj_sema *s, kj_each *each, void *ctx)
 {
     const row *r = ctx;
@@ -312,6 +339,8 @@ static void assign_element(kj_sema *s, kj_each *each, void *ctx)
         v.span = value->span;
     }
     const char *what = kj_arena_printf(s->diag->arena, "an element of '%s'", a->name);
+    if (refuse_parts(s, r, &v, what))
+        return;
     v = a->of ? kj_coerce_aggregate(s, v, a->of, what) : kj_scalar(kj_coerce(s, v, a->elem, what));
     if (v.kind != KJ_V_ERROR)
         kj_store_element(s, a, each->index, v, r->st->span);

@@ -76,8 +76,22 @@ static const char *of_list(kj_sema *s, const kj_message *m, const char *call)
                 : call;
 }
 
+/* fft.forward(a) behind `use std.fft as f`. */
+static bool hint_own_name(kj_sema *s, kj_message *m, const char *name)
+{
+    const kj_item *use = s->program->file->items;
+    while (use &&
+           (use->kind != KJ_I_USE || strcmp(use->path, name) != 0 || strcmp(use->name, name) == 0))
+        use = use->next;
+    if (use)
+        kj_write(s->diag, m, m->span, "%s", use->name);
+    return use != NULL;
+}
+
 bool kj_hint_library(kj_sema *s, kj_message *m, const char *name)
 {
+    if (hint_own_name(s, m, name))
+        return true;
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         if (strcmp(functions[i].theirs, name) != 0)
             continue;

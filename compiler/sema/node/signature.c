@@ -22,6 +22,26 @@ const char *kj_builtin_words(kj_sema *s, kj_builtin id)
     return kj_arena_printf(s->diag->arena, "%s): %s", text, kj_builtins[id].doc);
 }
 
+/* log(x, 2) and atan(y, x) of Python and GLSL: those of two have names of their own. */
+static bool hint_other(kj_sema *s, kj_message *m, const kj_expr *call, const char *name)
+{
+    const kj_expr *of = call->u.call.args, *base = of->next;
+    const char *x = kj_source_text(s, of->span, NULL), *b = kj_source_text(s, base->span, NULL);
+    bool angle = strcmp(name, "atan") == 0, literal = base->kind == KJ_E_INT;
+    if (!x || !b || base->keyword || (!angle && strcmp(name, "log") != 0))
+        return false;
+    if (angle)
+        kj_write(s->diag, m, call->span, "atan2(%s, %s)", x, b);
+    else if (literal && (base->u.integer == 2 || base->u.integer == 10))
+        kj_write(s->diag, m, call->span, "log%s(%s)", b, x);
+    else
+        kj_write(s->diag, m, call->span,
+                 kj_stands_alone(s->diag->source, call->span) ? "log(%s) / log(%s%s)"
+                                                              : "(log(%s) / log(%s%s))",
+                 x, b, literal ? ".0" : "");
+    return true;
+}
+
 /* round(x, 2) and enumerate(a, 1) of Python. */
 static bool hint_second(kj_sema *s, kj_message *m, const kj_expr *call, const char *name)
 {
@@ -34,6 +54,8 @@ static bool hint_second(kj_sema *s, kj_message *m, const kj_expr *call, const ch
                 text, kj_source_text(s, second->span, "..."));
         return true;
     }
+    if (hint_other(s, m, call, name))
+        return true;
     if (strcmp(name, "round") != 0 || second->kind != KJ_E_INT || second->keyword ||
         second->u.integer < 1 || second->u.integer > 6)
         return false;
@@ -200,7 +222,7 @@ const char *kj_as_run_function(kj_sema *s, const kj_item *fn)
         bool of_run =
             item->kind == KJ_I_RUN || item->kind == KJ_I_RUN_FN || item->kind == KJ_I_TEST;
         bool calls = is_mentioned(item, fn->name);
-        if (calls && !of_run)
+        if (calls && !of_run && item != fn)
             return NULL;
         run |= calls;
     }
