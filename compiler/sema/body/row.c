@@ -294,9 +294,9 @@ static bool refuse_parts(kj_sema *s, const row *r, const kj_operand *v, const ch
     const kj_expr *value = r->st->u.assign.value, *target = r->st->u.assign.targets;
     const char *of = kj_source_text(s, target->span, ""), *to = "", *from = "";
     size_t n = strlen(of);
-    bool row = r->target->ndim == 1 && n > 0 && of[n - 1] == ']' && !strchr(of, ':');
+    bool whole = r->target->ndim == 1 && n > 0 && of[n - 1] == ']' && !strchr(of, ':');
     if (r->st->u.assign.augmented || r->target->of || v->kind != KJ_V_TUPLE || v->u.tuple.of ||
-        value->kind != KJ_E_TUPLE || !row || v->u.tuple.n > MOST)
+        value->kind != KJ_E_TUPLE || !whole || v->u.tuple.n > MOST)
         return false;
     const kj_expr *item = value->u.list.items;
     for (int i = 0; item; item = item->next, i++) {
