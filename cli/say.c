@@ -1,4 +1,4 @@
-/* What the command says: complaints, the library's messages, standard output. Text in, text on a
+/* What the command says, and in which colours: complaints, the library's messages, standard output. Text in, text on a
  * stream out. */
 #include <errno.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* The arena: sizes and formats in, memory of one lifetime out. */
+/* The arena: sizes and formats in, memory of one lifetime out; a compilation's limits of memory and time are its own. */
 #include "base/arena.h"
 
 #include <stdalign.h>

@@ -1,4 +1,4 @@
-/* Contexts as everybody else needs them: entered by calls of the API, held, let go. */
+/* Contexts as everybody else needs them: entered by calls of the API, which a forked child is refused, held, let go. */
 #include <unistd.h>
 
 #include "core/core.h"

@@ -1,4 +1,4 @@
-/* A launch's arguments -> what they fix: types, constants, layouts, values. */
+/* A launch's arguments -> what they fix: types, also those that generics stand for, constants, layouts, values. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Operators of run blocks. In: values; out: a value. Those on numbers are value/arith.c's, those on
- * arrays lazy/node.c's. */
+ * arrays lazy/node.c's, matrix products lazy/matmul.c's. */
 #include "run/run.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* Accesses of one row of a gang whose lanes are one element apart, as vectors.
+/* Accesses of one row of a gang whose lanes are one element apart, as vectors: masked loads and stores, and how lanes that do
+ * not run access nothing.
  *
  * Words are masked by the hardware, loads for nothing. Bytes and half words are stored so by AVX-512; loads of them
  * cost hundreds of cycles on some processors. Of a full row they are plain accesses, and so is the load of one that
