@@ -13,7 +13,10 @@
  * thread, no check, no print. */
 #include "analysis/regions.h"
 
-enum { MOST_NAMES = 8 /* between a number and its value */ };
+enum {
+    MOST_NAMES = 8,  /* between a number and its value */
+    LEAST_BLOCK = 32 /* where numbers may be many: then those of blocks are below 2^31 */
+};
 
 /* What the turns do with a root array. */
 typedef struct use {
@@ -158,6 +161,8 @@ static void see_access(search *f, const kj_tarray *a, kj_texpr *const *index, bo
     u->axis = axis;
     u->any = true;
     u->stored |= stores;
+    /* elements of other strides may be each other's */
+    u->strange |= stores && a->root->layout != KJ_LAYOUT_C && a->root->layout != KJ_LAYOUT_F;
     f->refused |= a->checks || a->root->space == KJ_SHARED || kj_is_fetched_again(a);
 }
 
@@ -379,6 +384,30 @@ static void take_one_turn(kj_arena *arena, const turns *t)
     t->var->mutable = false;
 }
 
+/* Of a kernel whose extents are small: is that many small, too? */
+static bool is_extent(const kj_texpr *e)
+{
+    switch (e->kind) {
+    case KJ_TE_CONST: return e->u.value.i <= KJ_SMALL;
+    case KJ_TE_DIM: return !e->u.dim.stride;
+    case KJ_TE_CONVERT: return is_extent(e->u.unary.arg);
+    case KJ_TE_BINARY:
+        return e->u.binary.op == KJ_OP_SUB && e->u.binary.rhs->kind == KJ_TE_CONST &&
+               e->u.binary.rhs->u.value.i >= 0 && is_extent(e->u.binary.lhs);
+    default: return false;
+    }
+}
+
+/* Numbers of threads are small where those of elements are: of what is stored there are no more, and no more are run
+ * (`find_share` of `lower/block/cpu.c`); who counts may have more numbers than that. */
+static bool stays_small(const search *f, const kj_texpr *numbers)
+{
+    bool counts = false;
+    for (int i = 0; i < f->kernel->nroots; i++)
+        counts |= f->uses[i].counted;
+    return f->kernel->small && (!counts || is_extent(numbers));
+}
+
 const kj_tkernel *kj_with_turns_shared_out(kj_arena *arena, const kj_tkernel *kernel)
 {
     size_t vars = (size_t)kernel->nvars + 1, roots = (size_t)kernel->nroots + 1;
@@ -394,9 +423,14 @@ const kj_tkernel *kj_with_turns_shared_out(kj_arena *arena, const kj_tkernel *ke
     kj_texpr *numbers = given(arena, &f, f.loop.stop);
     if (!numbers || !is_independent(&f))
         return kernel;
+    bool small = stays_small(&f, numbers);
+    if (!small && kernel->block[0] < LEAST_BLOCK)
+        return kernel;
     kj_tkernel *out = KJ_NEW(arena, kj_tkernel);
     *out = *kernel;
     out->numbers = numbers;
+    out->small = small;
+    out->wide |= 1; /* along x: as many threads as there are numbers */
     take_one_turn(arena, &f.loop);
     return out;
 }

@@ -270,6 +270,9 @@ static void find_share(kj_lower *lo)
     LLVMValueRef rows = LLVMBuildMul(lo->b, lo->grid[1], lo->grid[2], ""),
                  blocks = LLVMBuildMul(lo->b, lo->grid[0], rows, "");
     n = kj_intrinsic(lo, "llvm.smax", &lo->i64, 1, (LLVMValueRef[]){n, zero}, 2);
+    if (lo->kernel->small) /* no more are there to be stored */
+        n = kj_intrinsic(lo, "llvm.smin", &lo->i64, 1, (LLVMValueRef[]){n, kj_i64(lo, KJ_SMALL)},
+                         2);
     n = LLVMBuildAdd(lo->b, n, LLVMBuildSub(lo->b, width, kj_i64(lo, 1), ""), "");
     lo->grid[0] = LLVMBuildUDiv(lo->b, n, width, "");
     LLVMValueRef all = LLVMBuildMul(lo->b, lo->grid[0], rows, ""),
