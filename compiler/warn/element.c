@@ -276,7 +276,8 @@ static bool has_slice(const kj_indices *all)
     return false;
 }
 
-/* Of an index that is seen: the element's own indices; NULL: it is none, or the kernel's own array. */
+/* Of an index that is seen: the element's own indices; NULL: it is none, the kernel's own array or a const
+ * one. */
 static const kj_indices *element_of(kj_body *b, const kj_expr *e)
 {
     const kj_expr *base = e->u.index.base;
@@ -294,7 +295,10 @@ static const kj_indices *element_of(kj_body *b, const kj_expr *e)
     }
     const kj_named_value *v =
         all->base->kind == KJ_E_NAME ? kj_warn_find(b, all->base->u.name) : NULL;
-    return all->n > KJ_MAX_NDIM || (v && v->own_array) || has_slice(all) ? NULL : all;
+    bool constant = !v && all->base->kind == KJ_E_NAME && /* small, and in the cache */
+                    kj_warn_item(b->file, all->base->u.name, KJ_I_CONST);
+    bool own = constant || (v && v->own_array);
+    return all->n > KJ_MAX_NDIM || own || has_slice(all) ? NULL : all;
 }
 
 void kj_see_index(kj_body *b, const kj_expr *e)
