@@ -39,13 +39,6 @@ void kj_run_set_known(kj_sema *s, const kj_name *name, kj_known known);
 /* A body is looked through before it is checked: what is assigned in it stays unknown. */
 void kj_run_find_changes(kj_sema *s, const kj_stmt *body);
 
-/* ---- run_narrow.c ---- */
-
-/* An operator and a call (row: of run_builtins.def, or -1) whose operands were looked at: warns of arrays of few bits whose
- * sums wrap before. */
-void kj_sema_run_narrow_operator(kj_sema *s, const kj_expr *e);
-void kj_sema_run_narrow_call(kj_sema *s, const kj_expr *e, int row);
-
 /* ---- run_member.c ---- */
 
 /* All that may stand behind the dot of such a value, as kj_message.members has it: of one that is not known all that any

@@ -162,7 +162,6 @@ void kj_sema_run_expr(kj_sema *s, const kj_expr *e)
     case KJ_E_BINARY:
         kj_sema_run_expr(s, e->u.binary.lhs);
         kj_sema_run_expr(s, e->u.binary.rhs);
-        kj_sema_run_narrow_operator(s, e);
         break;
     case KJ_E_CHAIN: kj_sema_run_list(s, e->u.chain.operands); break;
     case KJ_E_LOGIC:

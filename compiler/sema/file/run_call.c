@@ -77,7 +77,10 @@ static void check_number_builtin(kj_sema *s, const kj_expr *call, kj_builtin id)
     }
     if (n == wanted || (extreme && n > wanted) || (id == KJ_BI_ROUND && n == 2))
         return;
-    kj_arity_error(s, call, kj_builtins[id].name, kj_builtin_words(s, id), wanted, wanted);
+    kj_message *m =
+        kj_sema_error(s, call->span, KJ_RULE_ARGUMENT_COUNT, "'%s' takes %d argument%s, not %d",
+                      kj_builtins[id].name, wanted, wanted == 1 ? "" : "s", n);
+    kj_hint(s->diag, m, "%s%s", kj_builtins[id].name, kj_builtin_words(s, id));
 }
 
 /* ---- Launches ---- */
@@ -486,7 +489,6 @@ static void check_method(kj_sema *s, const kj_expr *e)
         return;
     }
     check_signature(s, e, name[0] == '.' ? name + 1 : name, kj_run_builtins[i].signature);
-    kj_sema_run_narrow_call(s, e, i);
 }
 
 /* k.forall(n) without arguments, which launches nothing. */
@@ -564,7 +566,6 @@ static void check_call(kj_sema *s, const kj_expr *e)
             check_signature(s, e, sym->name, kj_run_builtins[sym->index].signature);
         else
             check_number_builtin(s, e, sym->builtin);
-        kj_sema_run_narrow_call(s, e, sym->index);
         if (sym->index == KJ_RUN_SWAP)
             kj_sema_run_swap(s, e);
         if (sym->index == KJ_RUN_PLOT || sym->index == KJ_RUN_SHOW)
@@ -580,7 +581,6 @@ static void check_call(kj_sema *s, const kj_expr *e)
         return;
     }
     check_other(s, e, sym);
-    kj_sema_run_narrow_call(s, e, -1);
 }
 
 bool kj_sema_run_call(kj_sema *s, const kj_expr *e)

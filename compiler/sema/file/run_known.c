@@ -178,10 +178,7 @@ static kj_known of_arrays(kj_op op, kj_known a, kj_known b)
                : a.ndim < 0 || b.ndim < 0 ? -1
                : a.ndim > b.ndim          ? a.ndim
                                           : b.ndim;
-    kj_known made = array_of(type_of_both(op, a, b), ndim);
-    if (op == KJ_OP_MOD && b.literal && b.value > 1)
-        made.most = b.value - 1;
-    return ndim == 0 ? nothing : made;
+    return ndim == 0 ? nothing : array_of(type_of_both(op, a, b), ndim);
 }
 
 static kj_known known_binary(kj_sema *s, const kj_expr *e)
@@ -198,7 +195,6 @@ static kj_known known_unary(kj_sema *s, const kj_expr *e)
 {
     kj_known k = kj_run_known(s, e->u.unary.arg);
     k.literal = false;
-    k.most = 0;
     if (e->u.unary.op == KJ_OP_NEG || e->u.unary.op == KJ_OP_PLUS)
         return k.kind == KJ_R_INT || k.kind == KJ_R_FLOAT || (k.kind == KJ_R_ARRAY && k.ndim > 0)
                    ? k
@@ -214,7 +210,6 @@ static kj_known known_choice(kj_known a, kj_known b)
     a.type = a.type == b.type ? a.type : KJ_VOID;
     a.ndim = a.ndim == b.ndim ? a.ndim : -1;
     a.literal = false;
-    a.most = a.most == 0 || b.most == 0 ? 0 : a.most > b.most ? a.most : b.most;
     return a;
 }
 
@@ -232,9 +227,7 @@ static kj_known known_index(kj_sema *s, const kj_expr *e)
         return kj_is_of_numbers(base) ? element(base.type) : kj_known_record(s, base.type);
     if (base.kind != KJ_R_ARRAY || base.ndim < 0 || !kj_is_of_numbers(base))
         return nothing;
-    kj_known view = array_of(base.type, left);
-    view.most = base.most;
-    return left > 0 ? view : nothing;
+    return left > 0 ? array_of(base.type, left) : nothing;
 }
 
 /* ---- Calls ---- */
@@ -380,7 +373,7 @@ static bool is_array(kj_known k)
     return k.kind == KJ_R_ARRAY || k.kind == KJ_R_SMART;
 }
 
-static kj_known array_given(kj_sema *s, int row, const kj_expr *args, kj_known it)
+static kj_known gives_array(kj_sema *s, int row, const kj_expr *args, kj_known it)
 {
     const char *signature = kj_run_builtins[row].signature;
     bool of_numbers = row == KJ_RUN_ARANGE || row == KJ_RUN_ARRAY;
@@ -402,42 +395,6 @@ static kj_known array_given(kj_sema *s, int row, const kj_expr *args, kj_known i
             it.ndim = axes_of_list(args);
         return it;
     }
-}
-
-/* The largest of numbers from 0 on that stand in lists; 0: it is not known. */
-static int64_t most_of_list(const kj_expr *e)
-{
-    int64_t most = 0;
-    for (; e && !e->keyword; e = e->next) {
-        int64_t one = e->kind == KJ_E_INT    ? (int64_t)(e->u.integer & INT64_MAX)
-                      : e->kind == KJ_E_LIST ? most_of_list(e->u.list.items)
-                                             : 0;
-        if (one == 0 && e->kind != KJ_E_INT)
-            return 0;
-        most = one > most ? one : most;
-    }
-    return most;
-}
-
-static int64_t most_of(kj_sema *s, int row, const kj_expr *args, kj_known it)
-{
-    const char *signature = kj_run_builtins[row].signature;
-    const kj_expr *e = row == KJ_RUN_FULL             ? given(s, args, signature, "value")
-                       : row == KJ_RUN_RANDOM_RANDINT ? given(s, args, signature, "high")
-                                                      : NULL;
-    kj_known k = e ? kj_run_known(s, e) : nothing;
-    if (k.literal)
-        return row == KJ_RUN_FULL ? k.value : k.value - 1;
-    if (row == KJ_RUN_ARRAY)
-        return args && args->kind == KJ_E_LIST ? most_of_list(args->u.list.items) : it.most;
-    return row == KJ_RUN_ONES ? 1 : it.most;
-}
-
-static kj_known gives_array(kj_sema *s, int row, const kj_expr *args, kj_known it)
-{
-    kj_known made = array_given(s, row, args, it);
-    made.most = most_of(s, row, args, it);
-    return made;
 }
 
 /* `it`: whose member this is, or the first argument. */
@@ -494,9 +451,7 @@ static kj_known known_conversion(kj_sema *s, kj_dtype type, const kj_expr *args)
     kj_known k = args && !args->next && !args->keyword ? kj_run_known(s, args) : nothing;
     if (type >= KJ_NTYPES)
         return kj_known_record(s, type);
-    kj_known made = array_of(type, k.ndim);
-    made.most = k.type == KJ_BOOL ? 1 : k.most;
-    return k.kind == KJ_R_ARRAY ? made : is_real(k) ? element(type) : nothing;
+    return k.kind == KJ_R_ARRAY ? array_of(type, k.ndim) : is_real(k) ? element(type) : nothing;
 }
 
 static kj_known known_call(kj_sema *s, const kj_expr *e)
@@ -533,9 +488,8 @@ kj_known kj_run_known(kj_sema *s, const kj_expr *e)
     kj_known k = nothing;
     switch (e->kind) {
     case KJ_E_INT:
-        k = of_kind(KJ_R_INT);
-        k.literal = e->u.integer <= INT64_MAX;
-        k.value = (int64_t)e->u.integer;
+        k = (kj_known){KJ_R_INT, KJ_VOID, -1, e->u.integer <= INT64_MAX, (int64_t)e->u.integer,
+                       NULL};
         return k;
     case KJ_E_FLOAT: return of_kind(KJ_R_FLOAT);
     case KJ_E_IMAG: return of_kind(KJ_R_COMPLEX);

@@ -102,7 +102,6 @@ typedef struct kj_known {
     int ndim;     /* axes; items of a tuple; -1: not known */
     bool literal; /* an int that is `value` */
     int64_t value;
-    int64_t most; /* no element of an array is below 0 or above it, as it was made; 0: not known */
     /* with KJ_R_NONE: the record that it is one of, where that is certain; else NULL */
     const kj_aggregate *of;
 } kj_known;
