@@ -106,27 +106,34 @@ static bool shares_out(const search *f)
 
 /* ---- What a launch has in common ---- */
 
-static bool is_common(const search *f, const kj_texpr *e);
+static bool is_common(search *f, const kj_texpr *e);
+
+/* As what turns load, it may be another's by another name. */
+static bool see_common_load(search *f, const kj_tarray *a)
+{
+    f->uses[a->root->id].any = f->uses[a->root->id].strange = true;
+    return a->root->space != KJ_SHARED && !a->root->written && !a->checks;
+}
 
 static bool see_common(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 {
-    const search *f = ctx;
+    search *f = ctx;
     (void)s;
     if (e->kind == KJ_TE_VAR)
         return is_common(f, e);
-    if (e->kind == KJ_TE_LOAD)
-        return e->u.load.array->root->space != KJ_SHARED && !e->u.load.array->root->written &&
-               !e->u.load.array->checks;
+    if (e->kind == KJ_TE_LOAD && !see_common_load(f, e->u.load.array))
+        return false;
     return !e->checked && e->kind != KJ_TE_INDEX && e->kind != KJ_TE_ADDRESS &&
            e->kind != KJ_TE_ATOMIC && e->kind != KJ_TE_INLINE &&
            (e->kind != KJ_TE_CALL || kj_builtins[e->u.call.id].how == KJ_HOW_MATH ||
             kj_builtins[e->u.call.id].how == KJ_HOW_CODE);
 }
 
-static bool is_common(const search *f, const kj_texpr *e)
+/* The same number for all threads, and nothing else: who asks for it more or less often changes nothing. */
+static bool is_common(search *f, const kj_texpr *e)
 {
     if (e->kind != KJ_TE_VAR)
-        return kj_walk_expr(NULL, e, see_common, (void *)f);
+        return kj_walk_expr(NULL, e, see_common, f);
     const kj_texpr *init = f->init[e->u.var->id];
     return e->u.var->param >= 0 || (init && is_common(f, init));
 }
@@ -310,6 +317,8 @@ static bool find_last_loop(search *f)
     for (; s && s->kind == KJ_TS_DECL && s->u.decl.init; s = s->next) {
         if (s->u.decl.var->mutable)
             return counts_up(s, &f->loop);
+        if (!place_of(f, s->u.decl.init).known && !is_common(f, s->u.decl.init))
+            return false;
         f->init[s->u.decl.var->id] = s->u.decl.init;
     }
     if (!s || s->kind != KJ_TS_FOR || s->next)
