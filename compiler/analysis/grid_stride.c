@@ -2,11 +2,11 @@
  *
  *     for i in range(grid(1), n, gridsize(1)) { out[i] = f(x[i]) }
  *
- * (or `while i < n { ...; i += gridsize(1) }`) shares the numbers below n out among the threads, whichever grid was launched. A processor that runs thread after
- * thread goes through memory in steps as long as the grid, and has a few elements of each page that it comes to. Where
- * the turns have nothing to do with each other it is all the same whose they are: so the kernel becomes that of a grid
- * of as many blocks as n numbers need, with `if i < n`, and what runs a share of the blocks that there are runs as
- * large a share of those (`lower/block/cpu.c`).
+ * (or `while i < n { ...; i += gridsize(1) }`) shares the numbers below n out among the threads, whichever grid was
+ * launched. A processor that runs thread after thread goes through memory in steps as long as the grid, and has a few
+ * elements of each page that it comes to. Where the turns have nothing to do with each other it is all the same whose
+ * they are: so the kernel becomes that of a grid of as many blocks as n numbers need, with `if i < n`, and what runs a
+ * share of the blocks that there are runs as large a share of those (`lower/block/cpu.c`).
  *
  * Turns are independent where they write what is their own: of each array that is written, the elements at i along one
  * axis; or integers that are only counted in, by one kind of atomic. Nothing may be told of who they are: no index of a
@@ -79,7 +79,7 @@ static place place_of(const search *f, const kj_texpr *e)
     e = meant(f, e);
     if (e->kind == KJ_TE_INDEX)
         return place_of_index(e);
-    if (e->kind != KJ_TE_BINARY || e->type != KJ_I64)
+    if (e->kind != KJ_TE_BINARY || e->type != KJ_I64 || e->checked)
         return (place){false, 0, 0, 0};
     const kj_texpr *a = meant(f, e->u.binary.lhs), *b = meant(f, e->u.binary.rhs);
     if (e->u.binary.op == KJ_OP_MUL) {
@@ -344,6 +344,8 @@ static kj_texpr *given(kj_arena *arena, const search *f, kj_texpr *e)
     kj_texpr *copy = KJ_NEW(arena, kj_texpr);
     e = (kj_texpr *)meant(f, e);
     *copy = *e;
+    if (e->checked)
+        return NULL;
     switch (e->kind) {
     case KJ_TE_CONST:
     case KJ_TE_DIM: return copy;
@@ -354,7 +356,7 @@ static kj_texpr *given(kj_arena *arena, const search *f, kj_texpr *e)
     case KJ_TE_BINARY:
         copy->u.binary.lhs = given(arena, f, e->u.binary.lhs);
         copy->u.binary.rhs = given(arena, f, e->u.binary.rhs);
-        return copy->u.binary.lhs && copy->u.binary.rhs && !e->checked ? copy : NULL;
+        return copy->u.binary.lhs && copy->u.binary.rhs ? copy : NULL;
     default: return NULL;
     }
 }
