@@ -332,10 +332,11 @@ static bool find_last_loop(search *f)
     return true;
 }
 
+/* Who ends a launch early is told in which block it was: of one that may be ended so threads are its own. */
 static bool is_plain(const kj_tkernel *k)
 {
     return k->block[0] > 0 && k->block[1] == 1 && k->block[2] == 1 && !k->grid_sync &&
-           !k->launches && !(k->checks & KJ_CHECKS_WATCHED) && !k->body->leaves;
+           !k->launches && !k->polls && !(k->checks & KJ_CHECKS_WATCHED) && !k->body->leaves;
 }
 
 /* The same number, made of what the launch gives. */
@@ -395,18 +396,18 @@ static void take_one_turn(kj_arena *arena, const turns *t)
     t->var->mutable = false;
 }
 
-/* Of a kernel whose extents are small: is that many small, too? */
+/* Of a kernel whose extents are small: is that many small, too? What wraps, as u32(n) - 1 does, may be many. */
 static bool is_extent(const kj_texpr *e)
 {
-    switch (e->kind) {
-    case KJ_TE_CONST: return e->u.value.i <= KJ_SMALL;
-    case KJ_TE_DIM: return !e->u.dim.stride;
-    case KJ_TE_CONVERT: return is_extent(e->u.unary.arg);
-    case KJ_TE_BINARY:
-        return e->u.binary.op == KJ_OP_SUB && e->u.binary.rhs->kind == KJ_TE_CONST &&
-               e->u.binary.rhs->u.value.i >= 0 && is_extent(e->u.binary.lhs);
-    default: return false;
-    }
+    if (e->type != KJ_I64)
+        return false;
+    if (e->kind == KJ_TE_CONST)
+        return e->u.value.i <= KJ_SMALL;
+    if (e->kind == KJ_TE_DIM)
+        return !e->u.dim.stride;
+    return e->kind == KJ_TE_BINARY && e->u.binary.op == KJ_OP_SUB &&
+           e->u.binary.rhs->kind == KJ_TE_CONST && e->u.binary.rhs->u.value.i >= 0 &&
+           is_extent(e->u.binary.lhs);
 }
 
 /* Numbers of threads are small where those of elements are: of what is stored there are no more, and no more are run

@@ -77,10 +77,7 @@ static void check_number_builtin(kj_sema *s, const kj_expr *call, kj_builtin id)
     }
     if (n == wanted || (extreme && n > wanted) || (id == KJ_BI_ROUND && n == 2))
         return;
-    kj_message *m =
-        kj_sema_error(s, call->span, KJ_RULE_ARGUMENT_COUNT, "'%s' takes %d argument%s, not %d",
-                      kj_builtins[id].name, wanted, wanted == 1 ? "" : "s", n);
-    kj_hint(s->diag, m, "%s%s", kj_builtins[id].name, kj_builtin_words(s, id));
+    kj_arity_error(s, call, kj_builtins[id].name, kj_builtin_words(s, id), wanted, wanted);
 }
 
 /* ---- Launches ---- */
