@@ -256,7 +256,7 @@ static LLVMValueRef run_length(kj_lower *lo, LLVMValueRef b)
     return most;
 }
 
-static LLVMValueRef smaller(kj_lower *lo, const char *name, LLVMValueRef a, LLVMValueRef b)
+static LLVMValueRef of_two(kj_lower *lo, const char *name, LLVMValueRef a, LLVMValueRef b)
 {
     return kj_intrinsic(lo, name, &lo->i64, 1, (LLVMValueRef[]){a, b}, 2);
 }
@@ -265,7 +265,7 @@ static LLVMValueRef smaller(kj_lower *lo, const char *name, LLVMValueRef a, LLVM
  * ones have one more where it doesn't come out even. A grid's other axes have all of them again. */
 static void find_share(kj_lower *lo)
 {
-    LLVMValueRef *share = lo->share, zero = kj_i64(lo, 0), width = kj_i64(lo, lo->kernel->block[0]);
+    LLVMValueRef *share = lo->share, width = kj_i64(lo, lo->kernel->block[0]);
     share[0] = LLVMGetParam(lo->fn, 1);
     share[1] = LLVMGetParam(lo->fn, 2);
     if (!lo->kernel->numbers)
@@ -273,19 +273,19 @@ static void find_share(kj_lower *lo)
     kj_tile numbers = kj_lower_expr(lo, lo->kernel->numbers, (kj_mask){.kind = KJ_ALL});
     LLVMValueRef n = kj_tile_vector(lo, kj_tile_wide(lo, numbers), 0, 1), blocks = lo->grid[0];
     LLVMValueRef rows = LLVMBuildMul(lo->b, lo->grid[1], lo->grid[2], "");
-    n = kj_intrinsic(lo, "llvm.smax", &lo->i64, 1, (LLVMValueRef[]){n, zero}, 2);
+    n = of_two(lo, "llvm.smax", n, kj_i64(lo, 0));
     if (lo->kernel->small) /* no more are there to be stored */
-        n = smaller(lo, "llvm.smin", n, kj_i64(lo, KJ_SMALL));
+        n = of_two(lo, "llvm.smin", n, kj_i64(lo, KJ_SMALL));
     /* n / width, rounded up; as many as can be counted, which nobody waits for */
     n = LLVMBuildAdd(lo->b, n, LLVMBuildSub(lo->b, width, kj_i64(lo, 1), ""), "");
     LLVMValueRef countable = LLVMBuildUDiv(lo->b, kj_i64(lo, INT64_MAX / 2), rows, "");
-    lo->grid[0] = smaller(lo, "llvm.umin", LLVMBuildUDiv(lo->b, n, width, ""), countable);
+    lo->grid[0] = of_two(lo, "llvm.umin", LLVMBuildUDiv(lo->b, n, width, ""), countable);
     LLVMValueRef each = LLVMBuildUDiv(lo->b, lo->grid[0], blocks, ""),
                  more =
                      LLVMBuildMul(lo->b, LLVMBuildURem(lo->b, lo->grid[0], blocks, ""), rows, "");
     for (int i = 0; i < 2; i++)
         share[i] = LLVMBuildAdd(lo->b, LLVMBuildMul(lo->b, share[i], each, ""),
-                                smaller(lo, "llvm.umin", share[i], more), "");
+                                of_two(lo, "llvm.umin", share[i], more), "");
 }
 
 static void make_blocks(kj_lower *lo)

@@ -358,9 +358,8 @@ kj_tile kj_gang_warp(kj_lower *lo, const kj_texpr *e, const kj_tile *args, kj_ma
 enum { FEW_DISTANCES = 6 };
 
 typedef struct distances {
-    const kj_texpr *shuffle; /* one whose distance is a variable, or made of one */
-    const kj_var *var;
-    bool halved; /* or doubled: it has few values */
+    bool varied; /* a shuffle has one that is no constant */
+    bool halved; /* a variable is, or doubled: it has few values */
 } distances;
 
 static bool find_shuffle(void *ctx, const kj_tstmt *s, const kj_texpr *e)
@@ -371,8 +370,8 @@ static bool find_shuffle(void *ctx, const kj_tstmt *s, const kj_texpr *e)
                    (e->u.call.id == KJ_BI_SHFL_DOWN_SYNC || e->u.call.id == KJ_BI_SHFL_UP_SYNC ||
                     e->u.call.id == KJ_BI_SHFL_XOR_SYNC);
     if (shuffle && e->u.call.args[2]->kind != KJ_TE_CONST)
-        d->shuffle = e;
-    return !d->shuffle;
+        d->varied = true;
+    return !d->varied;
 }
 
 static bool find_halving(void *ctx, const kj_tstmt *s, const kj_texpr *e)
@@ -390,7 +389,7 @@ static bool find_halving(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 
 bool kj_has_few_distances(const kj_tstmt *loop)
 {
-    distances d = {.shuffle = NULL};
+    distances d = {.varied = false};
     kj_turns turns;
     bool counts = loop->kind == KJ_TS_FOR;
     const kj_tstmt *body = counts ? loop->u.for_.body : loop->u.while_.body;
