@@ -1,6 +1,5 @@
-/* Floats as decimal digits: the fewest that read back as the same value, or a fixed number of them.
- *
- * Digits come from the C library's exact conversions, their layout from here: the result does not
+/* Numbers as text: floats with the fewest digits that read back as the same value, or with a fixed number of them. Digits come
+ * from base/decimal.c, in the rarest cases from the C library's exact conversions, their layout from here: the result does not
  * depend on the locale. The rules of NumPy's printing, which these serve, are in format.c. */
 #include <math.h>
 #include <stdio.h>
@@ -8,6 +7,7 @@
 #include <string.h>
 
 #include "array/format.h"
+#include "base/decimal.h"
 
 /* The digits of "%.*e", without sign and point; the exponent goes to *exponent. */
 static int take_digits(const char *text, char *digits, int *exponent)
@@ -21,52 +21,50 @@ static int take_digits(const char *text, char *digits, int *exponent)
     return n;
 }
 
-static double read_back(const char *text, kj_dtype type)
-{
-    if (type == KJ_F32)
-        return (double)kj_strtof(text, NULL);
-    return kj_fold_convert(kj_float(KJ_F64, kj_strtod(text, NULL)), type).f;
-}
-
-/* Could the neighbour in the last digit be nearer to what reads back? Below a power of 2 values lie
- * twice as dense, so the nearest decimal of few digits may miss while the next one does not. */
-static bool bump_reads_back(char *digits, int n, int exponent, double v, kj_dtype type)
-{
-    char text[40];
-    int i = n - 1;
-    while (i >= 0 && digits[i] == '9')
-        i--;
-    if (i < 0)
-        return false;
-    char bumped[KJ_DIGITS];
-    memcpy(bumped, digits, (size_t)n);
-    bumped[i]++;
-    memset(bumped + i + 1, '0', (size_t)(n - 1 - i));
-    kj_snprintf(text, sizeof text, "%.*se%d", n, bumped, exponent - (n - 1));
-    if (read_back(text, type) != v)
-        return false;
-    memcpy(digits, bumped, (size_t)n);
-    return true;
-}
-
 static void trim_zeros(kj_decimal *d)
 {
     while (d->n > 1 && d->digits[d->n - 1] == '0')
         d->n--;
 }
 
+/* The digits of a number that is 1 or more, and what its last one stands for. */
+static void put_digits(kj_digits from, kj_decimal *d)
+{
+    char text[24];
+    int at = (int)sizeof text;
+    for (uint64_t rest = from.digits; rest; rest /= 10)
+        text[--at] = (char)('0' + rest % 10);
+    d->n = (int)sizeof text - at;
+    d->exponent = from.exponent + d->n - 1;
+    memcpy(d->digits, text + at, (size_t)d->n);
+}
+
+/* A number as c * 2**q. */
+typedef struct binary {
+    uint64_t c;
+    int q;
+    bool edge; /* below it the type's numbers lie twice as dense, it being a power of two */
+} binary;
+
+/* The finite v, 0 or more, with as many bits as its type has, or as are left of a subnormal number. */
+static binary binary_of(double v, kj_dtype type)
+{
+    int bits = type == KJ_F64 ? 53 : type == KJ_F32 ? 24 : type == KJ_F16 ? 11 : 8;
+    int least = type == KJ_F64 ? -1074 : type == KJ_F32 ? -149 : type == KJ_F16 ? -24 : -133;
+    int exponent;
+    frexp(v, &exponent);
+    binary b = {.q = exponent - bits > least ? exponent - bits : least};
+    b.c = (uint64_t)ldexp(v, -b.q);
+    b.edge = b.c == 1ULL << (bits - 1) && b.q > least;
+    return b;
+}
+
 void kj_shortest(double v, kj_dtype type, kj_decimal *d)
 {
-    char text[64];
-    int most = type == KJ_F64 ? 17 : type == KJ_F32 ? 9 : 5;
-    d->negative = signbit(v);
-    v = fabs(v);
-    for (int n = 1; n <= most; n++) {
-        kj_snprintf(text, sizeof text, "%.*e", n - 1, v);
-        d->n = take_digits(text, d->digits, &d->exponent);
-        if (read_back(text, type) == v || bump_reads_back(d->digits, d->n, d->exponent, v, type))
-            break;
-    }
+    binary b = binary_of(fabs(v), type);
+    *d = (kj_decimal){.negative = signbit(v), .n = 1, .digits = "0"};
+    if (b.c > 0)
+        put_digits(kj_digits_shortest(b.c, b.q, b.edge), d);
     trim_zeros(d);
 }
 
@@ -82,10 +80,16 @@ void kj_rounded(double v, kj_dtype type, int precision, bool fractional, kj_deci
 
 void kj_exact(double v, int n, kj_decimal *d)
 {
+    binary b = binary_of(fabs(v), KJ_F64);
+    kj_digits digits;
+    d->negative = signbit(v);
+    if (b.c > 0 && kj_digits_nearest(b.c, b.q, n, &digits)) {
+        put_digits(digits, d);
+        return;
+    }
     char text[KJ_DIGITS + 16];
     kj_snprintf(text, sizeof text, "%.*e", n - 1, fabs(v));
     d->n = take_digits(text, d->digits, &d->exponent);
-    d->negative = signbit(v);
 }
 
 int kj_decimal_positional(const kj_decimal *d, char *buf)
@@ -118,10 +122,16 @@ int kj_decimal_scientific(const kj_decimal *d, int fraction, int exponent_digits
     buf[at++] = '.';
     for (int i = 1; i <= fraction; i++)
         buf[at++] = i < d->n ? d->digits[i] : '0';
-    int e = d->exponent;
-    enum { EXPONENT = 12 }; /* bytes that every caller has left */
-    return at + kj_snprintf(buf + at, EXPONENT, "e%c%0*d", e < 0 ? '-' : '+', exponent_digits,
-                            e < 0 ? -e : e);
+    char reversed[8];
+    int e = abs(d->exponent), n = 0;
+    for (; e > 0 || n < exponent_digits; e /= 10)
+        reversed[n++] = (char)('0' + e % 10);
+    buf[at++] = 'e';
+    buf[at++] = d->exponent < 0 ? '-' : '+';
+    while (n > 0)
+        buf[at++] = reversed[--n];
+    buf[at] = '\0';
+    return at;
 }
 
 static const char *float_text(double v, kj_dtype type, char buf[KJ_SCALAR_TEXT])
@@ -168,6 +178,18 @@ const char *kj_complex_text(double re, double im, kj_dtype part, char buf[KJ_SCA
     return buf;
 }
 
+static const char *int_text(kj_value v, char buf[KJ_SCALAR_TEXT])
+{
+    bool negative = kj_is_signed(v.type) && v.i < 0;
+    char *at = buf + KJ_SCALAR_TEXT;
+    *--at = '\0';
+    for (uint64_t rest = negative ? 0 - v.u : v.u; rest || !*at; rest /= 10)
+        *--at = (char)('0' + rest % 10);
+    *buf = '-';
+    memmove(buf + negative, at, (size_t)(buf + KJ_SCALAR_TEXT - at));
+    return buf;
+}
+
 static const char *scalar_text(kjit_dtype dtype, const void *element, char buf[KJ_SCALAR_TEXT])
 {
     const kj_aggregate *of = kj_aggregate_of((kj_dtype)dtype);
@@ -180,11 +202,7 @@ static const char *scalar_text(kjit_dtype dtype, const void *element, char buf[K
         return float_text(v.f, type, buf);
     if (type == KJ_BOOL)
         return strcpy(buf, v.u ? "True" : "False");
-    if (kj_is_signed(type))
-        kj_snprintf(buf, KJ_SCALAR_TEXT, "%lld", (long long)v.i);
-    else
-        kj_snprintf(buf, KJ_SCALAR_TEXT, "%llu", (unsigned long long)v.u);
-    return buf;
+    return int_text(v, buf);
 }
 
 const char *kj_scalar_text(kjit_dtype dtype, const void *element, char buf[KJ_SCALAR_TEXT])
