@@ -17,6 +17,8 @@ from ._interop import In, Out
 from ._kjit import Event, Kernel, Launcher, Stream
 from ._kjit import _version
 from ._module import Diagnostic, Module, Parameter, RunParam
+from ._port import Port, numba_port
+from ._port_random import xoroshiro128p_states
 from ._types import Record
 
 __version__ = _version()

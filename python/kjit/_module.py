@@ -214,7 +214,7 @@ def is_path(source):
     if not isinstance(source, (str, os.PathLike)):
         hint = ""
         if callable(source):
-            hint = ": kernels are texts in kjit's language, into which a function of Numba's goes line by line (docs/from_numba.md)"
+            hint = ": kernels are texts in kjit's language; kjit.numba_port(fn) makes one of a function that is written for Numba"
         elif isinstance(source, (bytes, bytearray)):
             hint = ": source.decode() is one"
         raise _errors.ArgumentError(f"a source is a text, or a file's path, not {_interop.what_is(source)}{hint}")
