@@ -16,6 +16,7 @@ from ._errors import (AbsentError, ArgumentError, Cancelled, CompileError, Devic
 from ._interop import In, Out
 from ._kjit import Event, Kernel, Launcher, Stream
 from ._kjit import _version
+from ._magic import load_ipython_extension, unload_ipython_extension
 from ._module import Diagnostic, Module, Parameter, RunParam
 from ._port import Port, numba_port
 from ._port_random import xoroshiro128p_states

@@ -1,5 +1,6 @@
 """Modules: what a source was compiled to."""
 import collections
+import contextvars
 import difflib
 import numbers
 import os
@@ -20,6 +21,8 @@ the kernel writes there, as far as its text tells (False: surely not), generic t
 bound what that may be ("int", "float", "complex", "number"; None: any type), dtype the type, or that of an array's elements, as
 Array.dtype (None: it is generic)."""
 
+
+drawing_for_notebook = contextvars.ContextVar("drawing_for_notebook", default=False)
 
 RunParam = collections.namedtuple("RunParam", "name type default doc")
 RunParam.__doc__ = """A param of a run block: type ("f32[,]"; None: that of its default) and default are as the source has them
@@ -158,13 +161,17 @@ class Module(_kjit.Module):
             raise _errors.ArgumentError(f"save is {{'name': 'file'}}, not {_interop.what_is(save)}")
         with tempfile.TemporaryDirectory() as folder:
             texts = [f"{name}={self._param(name, value, folder)}" for name, value in params.items()]
-            self._run(texts, [f"{name}={os.fspath(path)}" for name, path in (save or {}).items()], None)
+            self._run(texts, [f"{name}={os.fspath(path)}" for name, path in (save or {}).items()], None, *self._drawing())
 
     def test(self, title):
         """Runs the test of that title; one that fails is the exception of what it failed by."""
         if title not in self._tests:
             raise _errors.NotFoundError(f"the module has no test '{title}'; tests: {', '.join(self._tests) or 'none'}")
-        self._run([], [], title)
+        self._run([], [], title, *self._drawing())
+
+    def _drawing(self):
+        """What plot and show draw for: (columns, may colours be said by escape codes); a notebook takes them."""
+        return (100, 1) if drawing_for_notebook.get() else (0, 0)
 
     def _may_be_listed(self, name):
         """Is the param no number, text or array of several axes, as far as its declaration tells?"""

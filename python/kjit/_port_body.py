@@ -28,6 +28,7 @@ class Body(_port_expr.Expressions, _port_elements.Elements, _port_calls.Calls, _
         self.bounds = _port_bounds.Bounds(self.node, self._whole_constant)
         self.def_types, self.values, self.result = {}, {}, None
         self.name = self.lines_done = None
+        self.wanted = set()  # assignments whose value is wanted in its own type too
 
     def fail(self, node, message, hint=None):
         """Notes an error; raise it to end the statement."""
@@ -48,9 +49,9 @@ class Body(_port_expr.Expressions, _port_elements.Elements, _port_calls.Calls, _
     def translate(self):
         """[(indent, text, line in the source)] of the body."""
         for _ in range(_MOST_PASSES):
-            before = dict(self.def_types), self.result
+            before = dict(self.def_types), self.result, set(self.wanted)
             self._pass()
-            if (self.def_types, self.result) != before:
+            if (self.def_types, self.result, self.wanted) != before:
                 continue
             apart = {d.name for web in self.flow.webs for d in web.defs
                      if d.kind == "aug" and len({self.def_types.get(d.node) for d in web.defs}) > 1} - set(self.flow.apart)
@@ -63,7 +64,7 @@ class Body(_port_expr.Expressions, _port_elements.Elements, _port_calls.Calls, _
     def _pass(self):
         self.lines, self.depth, self.line = [], 1, self.node.lineno
         self.errors, self.needs, self.made, self.dynamic = [], {}, set(), 0
-        self.conditions, self.loops, self.hoisted, self.renamed = set(), [], {}, {}
+        self.conditions, self.loops, self.hoisted, self.renamed, self.narrow = set(), [], {}, {}, {}
         self.comments = dict(self.function.source.comments)
         self.last_comment = self.node.body[0].lineno - 1
         for of in self.types:

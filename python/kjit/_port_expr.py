@@ -60,6 +60,11 @@ def _is_single(value):
         return False
 
 
+def _counted(e):
+    """A constant bool as the number that it is where it is computed with."""
+    return E(str(int(e.value)), "bool", literal=True, value=int(e.value)) if isinstance(e.value, bool) else e
+
+
 def meets(wide, narrow):
     """Do both meet in the first type by themselves?"""
     if wide == narrow:
@@ -251,6 +256,8 @@ class Expressions:
     def _UnaryOp(self, node):
         if isinstance(node.op, ast.Not):
             e = self.expr(node.operand)
+            if e.literal or isinstance(e.value, bool):
+                return literal(not e.value)
             text = self.truth(e, node.operand)
             bare = e.type == "bool" and not e.condition and e.binds > NOT
             simple = bare or text.replace("_", "").isalnum()
@@ -269,8 +276,12 @@ class Expressions:
             raise self.fail(node, f"there is no {sign} of {show(e.type)}")
         if case[0] == "bool":
             return E(f"not {e.at(NOT + 1)}", "bool", binds=NOT)
-        e = self.typed(self.to(e, case[0], node), case[0])
-        return e if sign == "+" else E(sign + e.at(POWER), case[0], binds=SIGN, pure=e.pure)
+        if sign == "+" or e.type not in _port_types.INTS:
+            e = self.typed(self.to(e, case[0], node), case[0])
+            return e if sign == "+" else E(sign + e.at(POWER), case[0], binds=SIGN, pure=e.pure)
+        if e.type in _port_types.UNSIGNED:
+            e = self.to(e, e.type, node)
+        return E(sign + e.at(POWER), case[0], e.own, SIGN, pure=e.pure)  # in its own bits, and only then in 64, as Numba's
 
     def _BinOp(self, node):
         return self.operate(node, node.op, self.expr(node.left), self.expr(node.right))
@@ -284,6 +295,8 @@ class Expressions:
             if e.type not in _port_types.SCALARS:
                 hint = "write a loop over the elements" if isinstance(e.type, Arr) else None
                 raise self.fail(tree, f"'{sign}' is of numbers, not of {show(e.type)}", hint)
+        if sign not in ("&", "|", "^"):
+            left, right = _counted(left), _counted(right)
         if left.literal and right.literal:
             value = _port_source.fold(op, left.value, right.value)
             if value is not None:
@@ -386,6 +399,8 @@ class Expressions:
         for e, tree in zip((left, right), trees):
             if e.type not in _port_types.SCALARS:
                 raise self.fail(tree, f"'{sign}' compares numbers, not {show(e.type)}")
+        if "bool" not in (left.type, right.type) or left.type != right.type:
+            left, right = _counted(left), _counted(right)
         case = _port_types.binary(sign, left.type, right.type)
         if case is None:
             raise self.fail(node, f"{show(left.type)} and {show(right.type)} are not compared by '{sign}'",
@@ -428,6 +443,9 @@ class Expressions:
         """`a or b` of numbers is one of the two."""
         e = values[-1]
         for first, tree in zip(values[-2::-1], node.values[-2::-1]):
+            if first.literal or isinstance(first.value, bool):  # Numba prunes what a constant decides
+                e = e if bool(first.value) == (word == "and") else first
+                continue
             of = _port_types.unify(first.type, e.type)
             if of is None:
                 raise self.fail(node, f"'{word}' of {show(first.type)} and {show(e.type)} is of no type", "write a if c else b")
@@ -442,6 +460,8 @@ class Expressions:
     def _IfExp(self, node):
         self.conditions.add(node.test)
         test = self.expr(node.test)
+        if test.literal or isinstance(test.value, bool):
+            return self.expr(node.body if test.value else node.orelse)
         yes, no = self.expr(node.body), self.expr(node.orelse)
         of = _port_types.unify(yes.type, no.type)
         if of is None:

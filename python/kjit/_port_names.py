@@ -46,9 +46,24 @@ class Variables:
         if web.own in _port_types.INTS and of in _port_types.INTS and web.own == "i64":
             return e
         if not _port_types.holds(web.own, of) and not self._constants(defs):
+            kept = self._kept_narrow(node, defs)
+            if kept is not None:
+                return kept
             raise self.fail(node, f"'{node.id}' is {show(of)} here and {show(web.type)} later, which does not hold all of it",
                             f"give it one type from the beginning: {node.id} = {'float(...)' if web.type == 'f64' else '...'}")
         return E(f"{of}({web.written})", of)
+
+    def _kept_narrow(self, node, defs):
+        """The one value that reaches here, in its own type, where the variable has a wider one: by a name of its own."""
+        d = defs[0]
+        block = d.path[-1][0]
+        if len(defs) > 1 or not any(block == inner for inner, _ in self.flow.use_paths[node]) or any(
+                block == (loop, "body") for loop in d.web.outside):
+            return None
+        if d.kind == "param":
+            return E(self.renamed[d.node], self.def_types[d.node])
+        self.wanted.add(d.node)
+        return self.narrow.get(d.node) or E(d.web.written, self.def_types[d.node])
 
     def _constants(self, defs):
         """Are all small whole numbers, which any type holds?"""
@@ -66,6 +81,11 @@ class Variables:
         if e.type == GROUP:
             web.alias, web.type = e, GROUP
             return
+        if target in self.wanted:
+            name = self.unit.fresh(self, f"{target.id}_{e.type}")
+            e = self.settled(e)
+            self.emit(f"let {name} = {self.typed(e, e.type).text}", node)
+            e = self.narrow[target] = E(name, e.type)
         if isinstance(e.type, Rec):
             self._name_record(web, target, e)
             return

@@ -183,7 +183,8 @@ static const char **texts_of(PyObject *list, int *n)
     return texts ? texts : (const char **)PyErr_NoMemory();
 }
 
-/* (params, saves, test): lists of "name=value" and "name=file"; a test's title, or None: the run block */
+/* (params, saves, test, columns, colours): lists of "name=value" and "name=file"; a test's title, or None: the run block;
+ * what plot and show draw for */
 static PyObject *module_run(PyObject *object, PyObject *args)
 {
     kjp_module *self = (kjp_module *)object;
@@ -191,7 +192,8 @@ static PyObject *module_run(PyObject *object, PyObject *args)
     const char *test;
     kjp_wait wait;
     kjit_run_options options = {.write = kjp_print, .interrupted = was_interrupted, .user = &wait};
-    if (!kjp_parse(args, "O!O!z:_run", &PyList_Type, &params, &PyList_Type, &saves, &test))
+    if (!kjp_parse(args, "O!O!zii:_run", &PyList_Type, &params, &PyList_Type, &saves, &test,
+                   &options.columns, &options.colours))
         return NULL;
     const char **given = texts_of(params, &options.nparams);
     const char **saved = given ? texts_of(saves, &options.nsaves) : NULL;

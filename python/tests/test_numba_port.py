@@ -199,6 +199,26 @@ class Uses(unittest.TestCase):
         kjit.numba_port(make(5, np.array([0.5, 1])))[1, 2](x)
         self.assertEqual(x.tolist(), [65.5, 116])
 
+    def test_negation_in_its_own_bits(self):
+        x, out = np.array([5], np.uint8), np.zeros(4, np.int64)
+        kjit.numba_port("def k(x, out):\n    out[0] = -x[0]\n    out[1] = ~x[0]\n    v = -x[0]\n    out[2] = v + 1\n"
+                        "    out[3] = x[0] - 6\n")[1, 1](x, out)
+        self.assertEqual(out.tolist(), [251, 250, 252, -1])
+
+    def test_a_value_that_is_kept_in_its_own_type(self):
+        text = "def k(n, out):\n    v = n * 3\n    out[0] = v // 2\n    for i in range(2):\n        v = v + 0.5\n    out[1] = int(v)\n"
+        out = np.zeros(2, np.int64)
+        port = kjit.numba_port(text)
+        port[1, 1](2 ** 60 + 1, out)
+        self.assertEqual(out.tolist(), [(3 * (2 ** 60 + 1)) // 2, 3 * 2 ** 60])
+        self.assertIn("    let v_i64 = n * 3\n    var v: f64 = v_i64\n    out[0] = v_i64 // 2\n", port.text)
+
+    def test_constants_decide(self):
+        text = "def k(out):\n    x = 1 if not 8 else 0.5\n    out[0] = (0.5 and out[1] > 3) / 2 + x + (True + True) / 4\n"
+        out = np.array([0.0, 5.0])
+        kjit.numba_port(text)[1, 1](out)
+        self.assertEqual(out[0], 0.5 + 0.5 + 0.5)
+
     def test_wraparound(self):
         text = "def k(x, n):\n    x[n] = 1\n"
         self.assertIn("x[wrapped(n, x.size)] = 1", kjit.numba_port(text, "f32[], i64").text)
