@@ -1,12 +1,31 @@
-/* Numbers whose value LLVM's selection of instructions does not see, where it would make wrong code of what it sees. */
+/* Values that LLVM does not see through, where what it makes of what it sees is wrong, or slow. */
 #include "target/target.h"
 
-LLVMValueRef kj_hidden(LLVMBuilderRef b, uint64_t number, unsigned bits)
+#include <string.h>
+
+static void promise(LLVMContextRef ctx, LLVMValueRef call, const char *name)
+{
+    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+    LLVMAddCallSiteAttribute(call, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                             LLVMCreateEnumAttribute(ctx, kind, 0));
+}
+
+LLVMValueRef kj_hidden(LLVMBuilderRef b, LLVMValueRef v)
 {
     static const char same[] = "=r,0"; /* of no instruction: its result is taken to be any */
-    LLVMTypeRef type = LLVMIntTypeInContext(LLVMGetBuilderContext(b), bits);
-    LLVMTypeRef fn = LLVMFunctionType(type, &type, 1, false);
+    LLVMContextRef ctx = LLVMGetBuilderContext(b);
+    LLVMTypeRef type = LLVMTypeOf(v), fn = LLVMFunctionType(type, &type, 1, false);
     LLVMValueRef code = LLVMGetInlineAsm(fn, "", 0, same, sizeof same - 1, false, false,
                                          LLVMInlineAsmDialectATT, false);
-    return LLVMBuildCall2(b, fn, code, (LLVMValueRef[]){LLVMConstInt(type, number, false)}, 1, "");
+    LLVMValueRef call = LLVMBuildCall2(b, fn, code, &v, 1, "");
+    promise(ctx, call, "memory"); /* none */
+    promise(ctx, call, "nounwind");
+    promise(ctx, call, "willreturn");
+    return call;
+}
+
+LLVMValueRef kj_hidden_number(LLVMBuilderRef b, uint64_t number, unsigned bits)
+{
+    LLVMTypeRef type = LLVMIntTypeInContext(LLVMGetBuilderContext(b), bits);
+    return kj_hidden(b, LLVMConstInt(type, number, false));
 }

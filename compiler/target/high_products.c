@@ -230,7 +230,7 @@ static void make_narrow(LLVMBuilderRef b, value shift, value product)
 static void hide_places(LLVMBuilderRef b, value shift, int64_t places)
 {
     LLVMTypeRef type = LLVMTypeOf(shift), i32 = LLVMInt32TypeInContext(LLVMGetBuilderContext(b));
-    value one = LLVMBuildZExt(b, kj_hidden(b, (uint64_t)places, 64), element_of(type), "");
+    value one = LLVMBuildZExt(b, kj_hidden_number(b, (uint64_t)places, 64), element_of(type), "");
     value first =
         LLVMBuildInsertElement(b, LLVMGetPoison(type), one, LLVMConstInt(i32, 0, false), "");
     value lanes = LLVMConstNull(LLVMVectorType(i32, LLVMGetVectorSize(type)));

@@ -46,7 +46,7 @@ static void hide_mask(LLVMBuilderRef b, value store)
         width *= 2;
     LLVMPositionBuilderBefore(b, store);
     LLVMTypeRef all = LLVMVectorType(LLVMGetElementType(type), width);
-    value seen = LLVMBuildBitCast(b, kj_hidden(b, bits, width), all, "");
+    value seen = LLVMBuildBitCast(b, kj_hidden_number(b, bits, width), all, "");
     if (width > lanes) { /* the first of them */
         value at[64];
         LLVMTypeRef i32 = LLVMInt32TypeInContext(LLVMGetBuilderContext(b));

@@ -92,8 +92,10 @@ void kj_soften_fma(LLVMModuleRef module, void (*adapt)(LLVMModuleRef module, LLV
 
 /* ---- hidden.c ---- */
 
-/* The number, of so many bits, in a register of a CPU. */
-LLVMValueRef kj_hidden(LLVMBuilderRef b, uint64_t number, unsigned bits);
+/* The value, an integer or a pointer, in a register of a CPU, as one of which LLVM knows nothing; and a number of
+ * so many bits. It costs no instruction, and what depends on nothing else may move. */
+LLVMValueRef kj_hidden(LLVMBuilderRef b, LLVMValueRef v);
+LLVMValueRef kj_hidden_number(LLVMBuilderRef b, uint64_t number, unsigned bits);
 
 /* ---- store_masks.c ---- */
 

@@ -83,6 +83,7 @@ static kj_spec default_spec(kj_arena *arena, const kj_kernel *kernel, const int6
                      .no_contract = options->no_contract,
                      .checks = options->checks,
                      .untrusted = options->untrusted,
+                     .polls = options->polls,
                      .disjoint = options->arch != NULL,
                      .aligned = options->arch != NULL};
 }

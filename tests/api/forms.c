@@ -99,6 +99,45 @@ static void test_forms_for_the_cpu(void **state)
     kjit_module_free(mod);
 }
 
+/* The first loop of a form, from its label to the next block. */
+static char *first_loop(char *text)
+{
+    char *from = strstr(text, "\nbody:"), *to = from ? strstr(from + 1, "\n\n") : NULL;
+    assert_non_null(to);
+    *to = '\0';
+    return from;
+}
+
+/* In code that looks whether it is to end, what a loop loads again and again moves out of it, as in any other. */
+static void test_loops_that_look(void **state)
+{
+    static const char pull[] = "kernel pull(x: f32[], at: i32[], y: f32[], out: f32[]) {\n"
+                               "    let i = grid(1)\n"
+                               "    if i < out.size {\n"
+                               "        var s = 0.0\n"
+                               "        for j in range(y.size) { s += x[at[i]] * y[j] }\n"
+                               "        out[i] = s\n"
+                               "    }\n"
+                               "}\n";
+    (void)state;
+    for (int cancellable = 0; cancellable < 2; cancellable++) {
+        kjit_context *own;
+        kjit_module *mod;
+        char *text;
+        OK(kjit_context_create(&(kjit_context_options){.device = "cpu", .cancellable = cancellable},
+                               &own, NULL, 0));
+        OK(kjit_module_compile(own, "t.knl", pull, strlen(pull), NULL, &mod));
+        OK(kjit_module_emit(mod, "opt", NULL, NULL, &text, NULL));
+        const char *loop = first_loop(text);
+        if (!!strstr(loop, "load atomic") != cancellable || strstr(loop, "gather") ||
+            strstr(loop, "masked.load"))
+            fail_msg("%s", loop);
+        free(text);
+        kjit_module_free(mod);
+        kjit_context_destroy(own);
+    }
+}
+
 static void test_unknown_architectures(void **state)
 {
     (void)state;
@@ -221,13 +260,10 @@ static void test_format(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_forms_for_a_gpu),
-        cmocka_unit_test(test_forms_for_the_cpu),
-        cmocka_unit_test(test_unknown_architectures),
-        cmocka_unit_test(test_levels_of_cpus),
-        cmocka_unit_test(test_what_a_kernel_takes),
-        cmocka_unit_test(test_devices),
-        cmocka_unit_test(test_digest),
+        cmocka_unit_test(test_forms_for_a_gpu), cmocka_unit_test(test_forms_for_the_cpu),
+        cmocka_unit_test(test_loops_that_look), cmocka_unit_test(test_unknown_architectures),
+        cmocka_unit_test(test_levels_of_cpus),  cmocka_unit_test(test_what_a_kernel_takes),
+        cmocka_unit_test(test_devices),         cmocka_unit_test(test_digest),
         cmocka_unit_test(test_format),
     };
     return cmocka_run_group_tests(tests, make_cpu_context, drop_context);

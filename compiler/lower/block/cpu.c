@@ -51,7 +51,7 @@ static void load_params(kj_lower *lo)
                                      (int64_t)offsetof(kj_host_launch, grid) +
                                          8 * (int64_t)kj_swapped(axis, lo->kernel->lanes));
     if (lo->kernel->polls)
-        lo->halt = load_launch(lo, lo->ptr, (int64_t)offsetof(kj_host_launch, halt));
+        kj_halt_near(lo, load_launch(lo, lo->ptr, (int64_t)offsetof(kj_host_launch, halt)));
     int64_t slot = (int64_t)offsetof(kj_host_launch, slots);
     bool tallies = false;
     for (int i = 0; i < lo->kernel->nparams; i++) {

@@ -114,9 +114,7 @@ kj_tile kj_lower_fours(kj_lower *lo, const kj_tstmt *s, const kj_range *range, k
     LLVMPositionBuilderAtEnd(lo->b, head);
     LLVMValueRef first = LLVMBuildLoad2(lo->b, word, at, "");
     LLVMValueRef fourth = LLVMBuildAdd(lo->b, first, more, "");
-    LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntSLT, fourth, stop, ""), body, rest);
-    LLVMPositionBuilderAtEnd(lo->b, body);
-    kj_halt_poll(lo, s);
+    kj_halt_enter(lo, s, LLVMBuildICmp(lo->b, LLVMIntSLT, fourth, stop, ""), body, rest);
     four_turns(lo, s, range, first, step, m);
     LLVMBuildStore(lo->b, LLVMBuildAdd(lo->b, fourth, step, ""), at);
     kj_loop_hint(lo, LLVMBuildBr(lo->b, head), "llvm.loop.unroll.disable", 0);

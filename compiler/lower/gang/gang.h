@@ -238,7 +238,14 @@ LLVMValueRef kj_report_field(kj_lower *lo, LLVMValueRef base, size_t offset);
  * block begins. Some turns of a loop that goes by what other threads have given look for failures, too, where those
  * would leave it to turn for ever. */
 void kj_halt_poll(kj_lower *lo, const kj_tstmt *loop);
+/* The same as a part of the test by which a turn begins (`more`), at whose start it goes on, or by which one ends (the branch
+ * is returned): to `in`, else to `out`. */
+void kj_halt_enter(kj_lower *lo, const kj_tstmt *loop, LLVMValueRef more, LLVMBasicBlockRef in,
+                   LLVMBasicBlockRef out);
+LLVMValueRef kj_halt_close(kj_lower *lo, const kj_tstmt *loop, LLVMValueRef more,
+                           LLVMBasicBlockRef in, LLVMBasicBlockRef out);
 void kj_halt_poll_block(kj_lower *lo);
+void kj_halt_near(kj_lower *lo, LLVMValueRef halt); /* of a CPU: where the function begins */
 /* The same in front of a statement. */
 void kj_halt_look(kj_lower *lo, const kj_tstmt *s);
 /* Of a halt that is far away: asks the host, and where it is set goes on when the copy is, too, else at `on`; and

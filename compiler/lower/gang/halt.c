@@ -3,6 +3,8 @@
 
 #include <stddef.h>
 
+#include "target/target.h"
+
 static LLVMBasicBlockRef end_of(const kj_lower *lo)
 {
     return lo->stop ? lo->stop : lo->fail;
@@ -44,19 +46,36 @@ static LLVMValueRef is_none(kj_lower *lo, LLVMValueRef word)
     return LLVMBuildICmp(lo->b, LLVMIntEQ, word, LLVMConstInt(lo->i32, KJ_HALT_NONE, false), "");
 }
 
-static LLVMValueRef load_word(kj_lower *lo, LLVMValueRef at)
+static LLVMValueRef load_word(kj_lower *lo, LLVMValueRef at, LLVMAtomicOrdering order)
 {
     LLVMValueRef word = LLVMBuildLoad2(lo->b, lo->i32, at, "halt");
-    LLVMSetOrdering(word, LLVMAtomicOrderingMonotonic);
+    LLVMSetOrdering(word, order);
     LLVMSetAlignment(word, 4);
     return word;
 }
 
-/* Goes on where the halt is set, else at `on`. */
+void kj_halt_near(kj_lower *lo, LLVMValueRef halt)
+{
+    lo->halt = halt;
+    lo->halt_at = kj_alloca(lo, lo->ptr, "halt.at");
+    LLVMBuildStore(lo->b, halt, lo->halt_at);
+}
+
+/* For each look LLVM takes the address for another one, which comes of the last. So the word is loaded again, by a load
+ * that orders nothing: were it monotonic, as one of a word that others write would be, then none of a loop's loads by
+ * masks or by indices could move out of the loop. */
+static LLVMValueRef look_near(kj_lower *lo)
+{
+    LLVMValueRef at = kj_hidden(lo->b, LLVMBuildLoad2(lo->b, lo->ptr, lo->halt_at, ""));
+    LLVMBuildStore(lo->b, at, lo->halt_at);
+    return load_word(lo, at, LLVMAtomicOrderingUnordered);
+}
+
+/* Goes on where the word that is there says that the launch is to end, else at `on`; NULL: the near halt's. */
 static LLVMValueRef when_halted(kj_lower *lo, LLVMValueRef at, LLVMBasicBlockRef on)
 {
     LLVMBasicBlockRef halted = kj_new_block(lo, "halted");
-    LLVMValueRef word = load_word(lo, at);
+    LLVMValueRef word = at ? load_word(lo, at, LLVMAtomicOrderingMonotonic) : look_near(lo);
     LLVMBuildCondBr(lo->b, is_none(lo, word), on, halted);
     LLVMPositionBuilderAtEnd(lo->b, halted);
     return word;
@@ -72,12 +91,12 @@ static void look(kj_lower *lo, LLVMValueRef halt, kj_halted as, const kj_tstmt *
 void kj_halt_poll_block(kj_lower *lo)
 {
     if (lo->halt)
-        look(lo, lo->halt, KJ_HALTED_FRONT, NULL);
+        look(lo, NULL, KJ_HALTED_FRONT, NULL);
 }
 
 void kj_halt_look(kj_lower *lo, const kj_tstmt *s)
 {
-    look(lo, lo->halt, KJ_HALTED_STATEMENT, s);
+    look(lo, NULL, KJ_HALTED_STATEMENT, s);
 }
 
 /* ---- A halt that is far away ----
@@ -98,7 +117,8 @@ void kj_halt_ask(kj_lower *lo, LLVMBasicBlockRef on)
 
 void kj_halt_tell(kj_lower *lo)
 {
-    write_place(lo, KJ_HALTED_FRONT, NULL, load_word(lo, lo->near_halt));
+    write_place(lo, KJ_HALTED_FRONT, NULL,
+                load_word(lo, lo->near_halt, LLVMAtomicOrderingMonotonic));
 }
 
 /* Is it the last of so many turns? Of all loops together: else one of few turns within another would never come to
@@ -160,18 +180,31 @@ static void when_due(kj_lower *lo, LLVMBasicBlockRef on)
     LLVMPositionBuilderAtEnd(lo->b, near);
 }
 
+/* ---- Loops ---- */
+
+/* Does it look for failures, too, as it goes by what other threads give? */
+static bool is_given(const kj_lower *lo, const kj_tstmt *loop)
+{
+    return lo->outlive && loop->divergence & (KJ_DEP_GIVEN | KJ_DEP_ATOMIC);
+}
+
+static bool polls(const kj_lower *lo, const kj_tstmt *loop)
+{
+    return (lo->halt || is_given(lo, loop)) &&
+           (kj_is_long(loop) || kj_looks(lo, loop, KJ_LOOK_WITHIN));
+}
+
 void kj_halt_poll(kj_lower *lo, const kj_tstmt *loop)
 {
-    bool given = lo->outlive && loop->divergence & (KJ_DEP_GIVEN | KJ_DEP_ATOMIC);
-    if ((!lo->halt && !given) || !(kj_is_long(loop) || kj_looks(lo, loop, KJ_LOOK_WITHIN)))
+    if (!polls(lo, loop))
         return;
     if (!lo->target->clock) {
-        look(lo, lo->halt, KJ_HALTED_LOOP, loop);
+        look(lo, NULL, KJ_HALTED_LOOP, loop);
         return;
     }
     LLVMBasicBlockRef on = kj_new_block(lo, "turn");
     when_last(lo, on);
-    if (given)
+    if (is_given(lo, loop))
         kj_fault_look(lo);
     if (lo->halt) {
         when_due(lo, on);
@@ -179,6 +212,44 @@ void kj_halt_poll(kj_lower *lo, const kj_tstmt *loop)
     }
     LLVMBuildBr(lo->b, on);
     LLVMPositionBuilderAtEnd(lo->b, on);
+}
+
+/* Goes to `in` where a loop is to have another turn and the halt is not set, else to `out`, or ends; returns the branch.
+ * The look is a part of the loop's own test: were it another way out in front of a turn, or behind it, then the turn
+ * would begin with nothing that is sure to be done, or end with less, and no load could move out of the loop. */
+static LLVMValueRef test_near(kj_lower *lo, const kj_tstmt *loop, LLVMValueRef more,
+                              LLVMBasicBlockRef in, LLVMBasicBlockRef out)
+{
+    LLVMBasicBlockRef no = kj_new_block(lo, "no"), halted = kj_new_block(lo, "halted");
+    LLVMValueRef word = look_near(lo), none = is_none(lo, word);
+    LLVMValueRef branch = LLVMBuildCondBr(lo->b, LLVMBuildAnd(lo->b, more, none, ""), in, no);
+    LLVMPositionBuilderAtEnd(lo->b, no);
+    LLVMBuildCondBr(lo->b, none, out, halted);
+    LLVMPositionBuilderAtEnd(lo->b, halted);
+    write_place(lo, KJ_HALTED_LOOP, loop, word);
+    return branch;
+}
+
+void kj_halt_enter(kj_lower *lo, const kj_tstmt *loop, LLVMValueRef more, LLVMBasicBlockRef in,
+                   LLVMBasicBlockRef out)
+{
+    bool near = !lo->target->clock && polls(lo, loop);
+    if (near)
+        test_near(lo, loop, more, in, out);
+    else
+        LLVMBuildCondBr(lo->b, more, in, out);
+    LLVMPositionBuilderAtEnd(lo->b, in);
+    if (!near)
+        kj_halt_poll(lo, loop);
+}
+
+LLVMValueRef kj_halt_close(kj_lower *lo, const kj_tstmt *loop, LLVMValueRef more,
+                           LLVMBasicBlockRef in, LLVMBasicBlockRef out)
+{
+    if (!lo->target->clock && polls(lo, loop))
+        return test_near(lo, loop, more, in, out);
+    kj_halt_poll(lo, loop);
+    return LLVMBuildCondBr(lo->b, more, in, out);
 }
 
 void kj_halt_poll_wait(kj_lower *lo, LLVMBasicBlockRef again, LLVMBasicBlockRef end)

@@ -204,7 +204,11 @@ static kj_mask loop_live(kj_lower *lo, const loop *l)
 static kj_mask loop_enter(kj_lower *lo, loop *l, kj_mask live, kj_tile test)
 {
     if (!l->exit.masked || (test.rows == 1 && test.lanes == 1)) {
-        branch(lo, kj_mask_any(lo, kj_mask_of(test)), l->body, l->exit.done);
+        LLVMValueRef some = kj_mask_any(lo, kj_mask_of(test));
+        if (l->exit.masked)
+            branch(lo, some, l->body, l->exit.done);
+        else
+            kj_halt_enter(lo, l->exit.target, some, l->body, l->exit.done);
         return live;
     }
     live = kj_mask_and(lo, live, kj_mask_of(test));
@@ -266,12 +270,10 @@ static void unroll_some(kj_lower *lo, const loop *l, LLVMValueRef back)
  * loop. */
 static kj_mask loop_close(kj_lower *lo, loop *l)
 {
-    LLVMValueRef back;
-    if (l->exit.masked)
-        back = LLVMBuildCondBr(lo->b, kj_mask_any(lo, kj_mask_load(lo, &l->live)), l->head,
-                               l->exit.done);
-    else
-        back = LLVMBuildBr(lo->b, l->head);
+    LLVMValueRef back = l->exit.masked ? kj_halt_close(lo, l->exit.target,
+                                                       kj_mask_any(lo, kj_mask_load(lo, &l->live)),
+                                                       l->head, l->exit.done)
+                                       : LLVMBuildBr(lo->b, l->head);
     if (l->few)
         kj_loop_hint(lo, back, "llvm.loop.unroll.disable", 0);
     else
@@ -309,7 +311,6 @@ static kj_mask lower_while(kj_lower *lo, const kj_tstmt *s, kj_mask m)
     kj_mask live = enter_while(lo, &l, s->u.while_.test, loop_live(lo, &l));
     if (s->divergence & KJ_DEP_ATOMIC || lo->waits == s)
         kj_fault_poll(lo);
-    kj_halt_poll(lo, s);
     kj_ahead_turn(lo, ahead);
     loop_body(lo, &l, s->u.while_.body, live);
     return loop_close(lo, &l);
@@ -450,7 +451,6 @@ static kj_mask lower_turns(kj_lower *lo, const kj_tstmt *s, kj_tile start, kj_ti
     kj_know_range(&slot->tile, start, stop, step, false);
     if (kj_waits(lo->arena, lo->kernel, s))
         kj_fault_poll(lo);
-    kj_halt_poll(lo, s);
     kj_ahead_turn(lo, ahead);
     loop_body(lo, &l, s->u.for_.body, live);
     loop_step(lo, &l, &c, counter_read(lo, &c), stop, step);
