@@ -66,6 +66,8 @@ kjit_status kj_wav_rate_fits(kjit_context *ctx, int64_t rate); /* 0 is left out 
 bool kj_file_is_untyped(const char *path, const char *format); /* numbers take the type wanted */
 bool kj_file_is_raw(const char *path, const char *format);     /* they have to be given one */
 bool kj_file_has_names(const char *path, const char *format);  /* one array is read by its name */
+/* As which format a file is read that begins as a table of numbers, whatever its name: "txt" or "csv"; NULL where it does not. */
+const char *kj_table_format(const char *path);
 
 /* ---- The kinds ---- */
 

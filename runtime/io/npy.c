@@ -205,6 +205,16 @@ static uint32_t little(const unsigned char *bytes, int n)
     return v;
 }
 
+static kjit_status of_no_kind(kjit_context *ctx, const char *path)
+{
+    const char *text = kj_table_format(path);
+    return kj_fail(ctx, KJIT_FORMAT,
+                   "'%s' is no .npy file, and no other file of arrays has its ending; %s it is "
+                   "read by format=\"%s\"",
+                   path, text ? "as the table of numbers that it looks like" : "as raw bytes",
+                   text ? text : "raw");
+}
+
 /* Reads up to where the elements begin. */
 static kjit_status read_header(kjit_context *ctx, const char *path, int fd, header *h)
 {
@@ -214,12 +224,8 @@ static kjit_status read_header(kjit_context *ctx, const char *path, int fd, head
     if (got < 0)
         return kj_file_error(ctx, "read", path);
     if (got < 10 || memcmp(start, magic, 6) != 0)
-        return kj_ends_with(path, ".npy")
-                   ? kj_npy_bad(&r, "it does not begin as one")
-                   : kj_fail(ctx, KJIT_FORMAT,
-                             "'%s' is no .npy file, and no other file of arrays has its ending; as "
-                             "raw bytes it is read by format=\"raw\"",
-                             path);
+        return kj_ends_with(path, ".npy") ? kj_npy_bad(&r, "it does not begin as one")
+                                          : of_no_kind(ctx, path);
     int major = start[6];
     if (major < 1 || major > 3)
         return kj_npy_bad(&r, "its version is unknown");

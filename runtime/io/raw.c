@@ -166,6 +166,14 @@ static kjit_status read_all(reader *r, kjit_array **out)
     return status;
 }
 
+/* Text that nothing says is meant as bytes: as numbers of several bytes it would be none that anybody wrote. */
+static const char *text_format(const kj_load_request *q)
+{
+    bool told = q->kind != q->path || q->shape || q->offset != 0 || q->big_endian;
+    bool bytes = q->dtype != KJ_VOID && !q->of && kj_types[q->dtype].size == 1;
+    return told || bytes ? NULL : kj_table_format(q->path);
+}
+
 kjit_status kj_raw_load(const kj_load_request *q, kjit_array **out)
 {
     static const int64_t all[] = {-1};
@@ -174,6 +182,12 @@ kjit_status kj_raw_load(const kj_load_request *q, kjit_array **out)
         whole.shape = all;
         whole.ndim = 1;
     }
+    const char *text = text_format(q);
+    if (text)
+        return kj_fail(q->ctx, KJIT_TYPE,
+                       "'%s' is a table of numbers as text, and by its name it would be read as "
+                       "raw bytes: format=\"%s\" reads the numbers",
+                       q->path, text);
     if (q->dtype == KJ_VOID)
         return kj_fail(q->ctx, KJIT_TYPE,
                        "'%s' is a file of raw bytes, which do not say of what type they are",

@@ -1,7 +1,10 @@
 /* Tables of numbers: .csv, .tsv and .txt. A column is a number of each row: of the array's last axis, or a field of its
  * records. */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "io/cells.h"
 #include "io/gzip.h"
@@ -407,4 +410,68 @@ kjit_status kj_table_load(const kj_load_request *q, kjit_array **out)
     free(t.text);
     kj_unlimit_arrays(q->ctx, t.counted);
     return status;
+}
+
+/* ---- Tables under other names ---- */
+
+/* The beginning of a regular file, whole lines of it unless it is one line; how many bytes, with a NUL behind them. */
+static size_t read_beginning(const char *path, char *text, size_t room)
+{
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int64_t got = 0;
+    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+        got = kj_file_read(fd, text, room - 1);
+    bool all = got > 0 && got == st.st_size;
+    if (fd >= 0)
+        close(fd);
+    while (got > 0 && !all && text[got - 1] != '\n')
+        got--;
+    size_t n = got > 0 ? (size_t)got : 0;
+    text[n] = '\0';
+    return n;
+}
+
+static bool is_printable(const char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if ((text[i] < ' ' || text[i] > '~') && text[i] != '\t' && text[i] != '\n' &&
+            text[i] != '\r')
+            return false;
+    return n > 0;
+}
+
+/* Rows of numbers, of one width; names may stand in the first. */
+static bool is_table(const char *text, size_t n, char separator)
+{
+    kj_cells cells = kj_cells_of(text, n, separator);
+    kj_cell cell;
+    kj_value v;
+    int64_t row = 0, column = 0, width = 0;
+    bool names = false;
+    while (kj_cells_next(&cells, &cell)) {
+        bool number = !cell.wrong && kj_cell_number(&cell, KJ_F64, &v);
+        if (cell.wrong || (!number && row > 0))
+            return false;
+        names |= !number;
+        column++;
+        if (!cell.last)
+            continue;
+        width = row == 0 ? column : width;
+        if (column != width)
+            return false;
+        row++;
+        column = 0;
+    }
+    return row > names;
+}
+
+const char *kj_table_format(const char *path)
+{
+    char text[4096];
+    size_t n = read_beginning(path, text, sizeof text);
+    if (!is_printable(text, n))
+        return NULL;
+    bool separated = strpbrk(text, ",;") != NULL;
+    return is_table(text, n, separated ? 0 : ' ') ? separated ? "csv" : "txt" : NULL;
 }

@@ -354,7 +354,8 @@ static bool check_file(kj_run *r, const kj_stmt *s, const kj_rsource *f, kj_rval
 /* What the file's array is to be taken by. */
 static void hint_unread(kj_run *r, const char *name, const kj_rsource *f)
 {
-    if (r->status == KJIT_TYPE && !f->how.as_dtype && kj_file_is_raw(f->path, f->how.format))
+    if (r->status == KJIT_TYPE && !f->how.as_dtype && kj_file_is_raw(f->path, f->how.format) &&
+        (f->how.format || !kj_table_format(f->path)))
         kj_run_hint(r, "%s=@%s%s%s,dtype=f32 takes them as f32", name, f->path,
                     f->how.format ? ",format=" : "", f->how.format ? f->how.format : "");
     if (r->status == KJIT_INVALID && !f->how.name && kj_file_has_names(f->path, f->how.format))

@@ -74,7 +74,8 @@ static bool hint_load(kj_run *r, kjit_status status, const char *path, const kji
     const char *format = how->format;
     if (status == KJIT_IO)
         return kj_run_hint_file(r, path);
-    if (status == KJIT_TYPE && !how->as_dtype && kj_file_is_raw(path, format))
+    if (status == KJIT_TYPE && !how->as_dtype && kj_file_is_raw(path, format) &&
+        (format || !kj_table_format(path)))
         return kj_run_hint(r, "load(\"%s\", f32%s%s%s) takes them as f32", path,
                            format ? ", format=\"" : "", format ? format : "", format ? "\"" : "");
     if (status == KJIT_INVALID && how->shape && !kj_file_is_raw(path, format))

@@ -26,3 +26,7 @@ for name in [*TYPES, "c64", "c128"]:
         assert open(f"{name}-back.bin", "rb").read() == packed(name, "<", [x for i in items for x in i]), name
 open("images-idx", "wb").write(bytes([0, 0, 8, 3, 1, 2, 3, 4, 5, 6, 7, 8]))
 open("none.raw", "wb").close()
+open("table.dat", "w").write("1 2 3\n4 5 6\n")
+open("table.data", "w").write("# of a program\n" + "1.5e3\t-2\n" * 2000)  # more than is looked at
+open("table.bin", "w").write("x;y\n1.5;2\n;4\n")
+open("prose.dat", "w").write("no numbers\n ")
