@@ -218,7 +218,7 @@ struct kj_texpr {
         struct { kj_op op; kj_texpr *lhs, *rhs; } binary;
         struct { bool is_or; kj_texpr *lhs, *rhs; } logic;
         struct { kj_texpr *test, *yes, *no; } select;
-        struct { kj_texpr *a, *b, *c; } fma;
+        struct { kj_texpr *a, *b, *c; bool sum_first; } fma; /* sum_first: c is evaluated before a and b, as in c + a * b */
         struct { kj_tarray *array; kj_texpr *index[KJ_MAX_NDIM]; } load;
         struct { kj_builtin id; kj_texpr *args[KJ_BUILTIN_ARGS]; int nargs, part; } call; /* part: which result */
         struct { kj_builtin id; kj_tarray *array; kj_texpr *index[KJ_MAX_NDIM], *args[2]; } atomic;

@@ -46,9 +46,12 @@ int kj_operands(const kj_texpr *e, const kj_texpr *out[KJ_MAX_OPERANDS])
         out[n++] = e->u.select.no;
         break;
     case KJ_TE_FMA:
+        if (e->u.fma.sum_first)
+            out[n++] = e->u.fma.c;
         out[n++] = e->u.fma.a;
         out[n++] = e->u.fma.b;
-        out[n++] = e->u.fma.c;
+        if (!e->u.fma.sum_first)
+            out[n++] = e->u.fma.c;
         break;
     case KJ_TE_LOAD: n = kj_access_operands(e->u.load.array, e->u.load.index, out); break;
     case KJ_TE_CALL:

@@ -273,6 +273,18 @@ static kj_tile lower_binary(kj_lower *lo, const kj_texpr *e, kj_tile lhs, kj_til
     return op == KJ_OP_FLOORDIV || op == KJ_OP_MOD ? t : kj_relaxed(lo, t);
 }
 
+/* The product's factors and the summand, of operands in the order of evaluation. */
+static kj_tile lower_fma(kj_lower *lo, const kj_texpr *e, const kj_tile v[3])
+{
+    kj_tile args[3] = {v[0], v[1], v[2]};
+    if (e->u.fma.sum_first) {
+        args[0] = v[1];
+        args[1] = v[2];
+        args[2] = v[0];
+    }
+    return kj_relaxed(lo, kj_tile_intrinsic(lo, "llvm.fma", args, 3));
+}
+
 kj_tile kj_operate(kj_lower *lo, const kj_texpr *e, kj_tile v[KJ_BUILTIN_ARGS], kj_mask m)
 {
     switch (e->kind) {
@@ -280,7 +292,7 @@ kj_tile kj_operate(kj_lower *lo, const kj_texpr *e, kj_tile v[KJ_BUILTIN_ARGS], 
     case KJ_TE_BINARY: return lower_binary(lo, e, v[0], v[1]);
     case KJ_TE_CONVERT: return kj_tile_convert(lo, v[0], e->type);
     case KJ_TE_BITS: return kj_tile_recast(lo, v[0], e->type);
-    case KJ_TE_FMA: return kj_relaxed(lo, kj_tile_intrinsic(lo, "llvm.fma", v, 3));
+    case KJ_TE_FMA: return lower_fma(lo, e, v);
     default: return kj_lower_call(lo, e, v, m);
     }
 }

@@ -250,16 +250,14 @@ static kj_operand default_argument(kj_sema *s, const kj_item *fn, const kj_param
     return v;
 }
 
-/* Parameters are bound from the first to the last: arguments that are written in another order, with an effect, are
- * evaluated before. */
+/* Parameters are bound from the first to the last: arguments that are written in another order are evaluated before, for
+ * their effects and for what fails in the first. */
 static void keep_order(kj_sema *s, kj_operand *written, const int *place, int n)
 {
-    bool moved = false, effect = false;
-    for (int i = 0; i < n; i++) {
-        moved |= i > 0 && place[i] < place[i - 1];
-        effect |= kj_operand_has_effect(s, &written[i]);
-    }
-    for (int i = 0; moved && effect && i < n; i++) {
+    bool moved = false;
+    for (int i = 1; i < n; i++)
+        moved |= place[i] < place[i - 1];
+    for (int i = 0; moved && i < n; i++) {
         kj_tstmt **end = s->sink->tail;
         kj_spill(s, &written[i], &end);
     }

@@ -196,7 +196,8 @@ bool kj_unify(kj_sema *s, kj_operand *v, int n, kj_dtype want, kj_span span, con
 
 /* ---- Sums, products and fused multiply-adds ---- */
 
-static kj_texpr *fma_node(kj_sema *s, kj_texpr *a, kj_texpr *b, kj_texpr *c, kj_span span)
+static kj_texpr *fma_node(kj_sema *s, kj_texpr *a, kj_texpr *b, kj_texpr *c, bool sum_first,
+                          kj_span span)
 {
     if (kj_is_const(a) && kj_is_const(b) && kj_is_const(c)) {
         kj_value args[3] = {a->u.value, b->u.value, c->u.value}, v;
@@ -210,12 +211,12 @@ static kj_texpr *fma_node(kj_sema *s, kj_texpr *a, kj_texpr *b, kj_texpr *c, kj_
     e->u.fma.a = a;
     e->u.fma.b = b;
     e->u.fma.c = c;
+    e->u.fma.sum_first = sum_first;
     return e;
 }
 
 /* a*b + c and its kin; NULL when neither side is a product written here. With two, the left one
- * is fused. A fused product is evaluated before the summand: one that stands in front of it and has
- * effects is held. */
+ * is fused. */
 static kj_texpr *contract(kj_sema *s, kj_op op, const kj_operand *x, const kj_operand *y,
                           kj_span span)
 {
@@ -224,12 +225,11 @@ static kj_texpr *contract(kj_sema *s, kj_op op, const kj_operand *x, const kj_op
         return NULL;
     if (x->u.scalar.a) {
         kj_texpr *c = minus ? kj_te_unary(s, KJ_OP_NEG, y->u.scalar.e, y->span) : y->u.scalar.e;
-        return fma_node(s, x->u.scalar.a, x->u.scalar.b, c, span);
+        return fma_node(s, x->u.scalar.a, x->u.scalar.b, c, false, span);
     }
     if (y->u.scalar.a) {
         kj_texpr *a = minus ? kj_te_unary(s, KJ_OP_NEG, y->u.scalar.a, y->span) : y->u.scalar.a;
-        kj_texpr *c = kj_has_effect(x->u.scalar.e) ? kj_hold(s, x->u.scalar.e, "t") : x->u.scalar.e;
-        return fma_node(s, a, y->u.scalar.b, c, span);
+        return fma_node(s, a, y->u.scalar.b, x->u.scalar.e, true, span);
     }
     return NULL;
 }
