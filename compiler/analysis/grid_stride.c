@@ -332,11 +332,10 @@ static bool find_last_loop(search *f)
     return true;
 }
 
-/* Who ends a launch early is told in which block it was: of one that may be ended so threads are its own. */
 static bool is_plain(const kj_tkernel *k)
 {
     return k->block[0] > 0 && k->block[1] == 1 && k->block[2] == 1 && !k->grid_sync &&
-           !k->launches && !k->polls && !(k->checks & KJ_CHECKS_WATCHED) && !k->body->leaves;
+           !k->launches && !(k->checks & KJ_CHECKS_WATCHED) && !k->body->leaves;
 }
 
 /* The same number, made of what the launch gives. */
@@ -441,6 +440,7 @@ const kj_tkernel *kj_with_turns_shared_out(kj_arena *arena, const kj_tkernel *ke
     kj_tkernel *out = KJ_NEW(arena, kj_tkernel);
     *out = *kernel;
     out->numbers = numbers;
+    out->turns = f.loop.at->span;
     out->small = small;
     out->wide |= 1; /* along x: as many threads as there are numbers */
     take_one_turn(arena, &f.loop);

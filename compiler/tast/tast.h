@@ -323,8 +323,9 @@ typedef struct kj_tkernel {
     bool shares;  /* then: rows of a gang have loops in common */
     bool streams; /* what a row of threads accesses lies side by side, but for a few rows' */
     kj_texpr
-        *numbers; /* or NULL: its blocks share out those of a grid that has so many threads, an i64
+        *numbers;  /* or NULL: its blocks share out those of a grid that has so many threads, an i64
                           that the launch gives (analysis/grid_stride.c) */
+    kj_span turns; /* and the loop whose turns those threads have */
     int launch_bounds[2]; /* max threads, min blocks; 0 when not given */
     int max_registers;    /* of a thread; 0 when not given */
     bool fastmath, unchecked;

@@ -280,6 +280,7 @@ static void find_share(kj_lower *lo)
     n = LLVMBuildAdd(lo->b, n, LLVMBuildSub(lo->b, width, kj_i64(lo, 1), ""), "");
     LLVMValueRef countable = LLVMBuildUDiv(lo->b, kj_i64(lo, INT64_MAX / 2), rows, "");
     lo->grid[0] = of_two(lo, "llvm.umin", LLVMBuildUDiv(lo->b, n, width, ""), countable);
+    lo->given = blocks;
     LLVMValueRef each = LLVMBuildUDiv(lo->b, lo->grid[0], blocks, ""),
                  more =
                      LLVMBuildMul(lo->b, LLVMBuildURem(lo->b, lo->grid[0], blocks, ""), rows, "");

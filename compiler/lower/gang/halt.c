@@ -24,6 +24,13 @@ static void claim(kj_lower *lo, kj_halted as)
     LLVMPositionBuilderAtEnd(lo->b, first);
 }
 
+/* As the launch has it, whose blocks may share out those of another grid. */
+static LLVMValueRef given_block(kj_lower *lo, int axis)
+{
+    LLVMValueRef at = kj_word(lo, lo->block[kj_swapped(axis, lo->kernel->lanes)]);
+    return lo->given && axis == 0 ? LLVMBuildURem(lo->b, at, lo->given, "") : at;
+}
+
 /* at: NULL: in front of the block. */
 static void write_place(kj_lower *lo, kj_halted as, const kj_tstmt *at, LLVMValueRef why)
 {
@@ -32,8 +39,7 @@ static void write_place(kj_lower *lo, kj_halted as, const kj_tstmt *at, LLVMValu
     claim(lo, as);
     LLVMValueRef fault = lo->target->fault(lo);
     for (int axis = 0; axis < 3; axis++)
-        kj_store_field(lo, fault, block + 8 * (size_t)axis,
-                       kj_word(lo, lo->block[kj_swapped(axis, lo->kernel->lanes)]));
+        kj_store_field(lo, fault, block + 8 * (size_t)axis, given_block(lo, axis));
     if (at)
         kj_store_field(lo, fault, offsetof(kj_host_fault, halted_at),
                        LLVMConstInt(lo->i32, at->span.begin, false));
@@ -90,8 +96,9 @@ static void look(kj_lower *lo, LLVMValueRef halt, kj_halted as, const kj_tstmt *
 
 void kj_halt_poll_block(kj_lower *lo)
 {
+    const kj_tstmt turns = {.span = lo->kernel->turns};
     if (lo->halt)
-        look(lo, NULL, KJ_HALTED_FRONT, NULL);
+        look(lo, NULL, lo->given ? KJ_HALTED_LOOP : KJ_HALTED_FRONT, lo->given ? &turns : NULL);
 }
 
 void kj_halt_look(kj_lower *lo, const kj_tstmt *s)
