@@ -7,7 +7,7 @@ import ast
 
 _INDEX_WORDS = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 _NOT_NEGATIVE = ("laneid", "warpsize", "size", "ndim")
-_MOST_FACTS = 60
+_MOST_FACTS, _MOST_TURNS = 40, 3
 
 
 def _minus(a, b):
@@ -46,40 +46,57 @@ def _of_threads():
 
 
 class Facts:
-    """Sums that are 0 or more, and the names that stand for no negative number."""
+    """Sums that are 0 or more."""
 
     def __init__(self, sums=()):
-        self.sums = set(sums)
+        self.sums, self.found = set(sums), None
 
     def copy(self):
         return Facts(self.sums)
 
     def add(self, total):
-        if len(self.sums) < _MOST_FACTS and not self.proves(total):
+        if len(self.sums) < _MOST_FACTS and not _plain(total):
             self.sums.add(_key(total))
+            self.found = None
 
     def without(self, name):
         return Facts(s for s in self.sums if not any(_mentions(key, name) for key, _ in s))
 
-    def proves(self, total):
-        """Is the sum 0 or more? By itself, or by one or two of what is known."""
-        if _plain(total):
+    def _with(self, key, factor):
+        """Those that have a name as often, or as seldom, as it stands in a sum."""
+        if self.found is None:
+            self.found = {}
+            for known in self.sums:
+                for inner, often in known:
+                    self.found.setdefault((inner, often > 0), []).append(dict(known))
+        return self.found.get((key, factor > 0), ())
+
+    def proves(self, total, steps=2):
+        """Is the sum 0 or more? By itself, or by one or two of what is known: one of them has what stands in the way."""
+        bad = _in_the_way(total)
+        if bad is None or _key(total) in self.sums:
             return True
-        known = [dict(s) for s in self.sums]
-        for first in known:
-            left = _minus(total, _times(first, total))
-            if _plain(left) or any(_plain(_minus(left, _times(second, left))) for second in known):
-                return True
-        return False
+        return steps > 0 and any(self.proves(_minus(total, _times(known, total)), steps - 1)
+                                 for known in self._with(bad, total[bad]))
 
 
 def _mentions(key, name):
     return isinstance(key, tuple) and name in key[2]
 
 
+def _in_the_way(total):
+    """A part of the sum that may be negative: neither a constant nor what stands for no negative number; or None."""
+    constant = None
+    for key, factor in total.items():
+        if key == 1:
+            constant = key if factor < 0 else None
+        elif factor < 0 or not key[0]:
+            return key
+    return constant
+
+
 def _plain(total):
-    """No factor is negative but of nothing: names that stand for no negative number, and a constant."""
-    return all(factor >= 0 and (key == 1 or key[0]) for key, factor in total.items())
+    return _in_the_way(total) is None
 
 
 class Bounds:
@@ -261,13 +278,16 @@ class Bounds:
     def _join(self, a, b):
         if a is None or b is None:
             return a if b is None else b
-        both = Facts(s for s in a.sums | b.sums if a.proves(dict(s)) and b.proves(dict(s)))
-        for s in (a.sums | b.sums) - both.sums:  # i >= 1 here and i >= 0 there
+        both = Facts(a.sums & b.sums)
+        for s in (a.sums | b.sums) - both.sums:
             total = dict(s)
-            total[1] = total.get(1, 0) + 1
-            total = {k: f for k, f in total.items() if f}
             if a.proves(total) and b.proves(total):
                 both.add(total)
+            elif len(s) <= 2:  # i >= 1 here and i >= 0 there
+                total[1] = total.get(1, 0) + 1
+                total = {k: f for k, f in total.items() if f}
+                if a.proves(total) and b.proves(total):
+                    both.add(total)
         return both
 
     def _loop(self, node, facts):
@@ -281,16 +301,14 @@ class Bounds:
         kept |= {_key({(False, "name", frozenset([name])): 1}) for name in names
                  if facts.proves({(False, "name", frozenset([name])): 1})}
         record, self.record = self.record, False
-        while kept:
-            self.turns = []
-            head = Facts(fixed.sums | kept)
-            end = self._turn(node, head)
+        for attempt in range(_MOST_TURNS):
+            end = self._turn(node, Facts(fixed.sums | kept)) if kept else None
             failed = {s for s in kept if end is not None and not end.proves(dict(s))}
             if any(isinstance(n, ast.Continue) for n in ast.walk(node)):  # what a continue brings is not followed
                 failed |= {s for s in kept if any(_mentions(k, name) for k, _ in s for name in names)}
             if not failed:
                 break
-            kept -= failed
+            kept = kept - failed if attempt < _MOST_TURNS - 1 else set()
         self.record = record
         head = Facts(fixed.sums | kept)
         self._turn(node, head.copy())

@@ -3,7 +3,7 @@ methods. Device functions are ported along, which _port_unit does."""
 import ast
 
 from . import _port_types
-from ._port_expr import ATOM, E, Ref
+from ._port_expr import AND, ATOM, E, OR, Ref
 from ._port_types import Arr, GROUP, NONE, OF_FLOAT, OF_FLOAT_F16, OF_TWO, OF_TWO_FLOATS, Rec, TEXT, Tup, resolve, show
 
 _OF_ONE = dict.fromkeys("acos acosh asin asinh atan atanh cosh degrees erf erfc expm1 gamma lgamma log1p radians sinh tanh tan "
@@ -128,6 +128,9 @@ class Calls:
         of = None
         for v in values:
             of = _port_types.unify(of, v.type)
+        if of == "bool":
+            sign, binds = ("and", AND) if word == "min" else ("or", OR)
+            return E(f" {sign} ".join(v.at(binds + 1) for v in values), "bool", binds=binds, pure=all(v.pure for v in values))
         if of not in _port_types.INTS + _port_types.FLOATS:
             raise self.fail(node, f"'{word}' takes no {' and '.join(show(v.type) for v in values)}")
         given = [self.to(v, of, node) for v in values]

@@ -375,6 +375,8 @@ class Expressions:
     def _Compare(self, node):
         operands = [self.expr(n) for n in [node.left] + node.comparators]
         trees = [node.left] + node.comparators
+        if all(e.literal for e in operands) and all(type(op) in _COMPARISONS for op in node.ops):
+            return literal(all(_DECIDED[type(op)](a.value, b.value) for a, op, b in zip(operands, node.ops, operands[1:])))
         texts, kinds = [], []
         for i, op in enumerate(node.ops):
             text, of = self._comparison(node, operands[i], op, operands[i + 1], trees[i:i + 2])
@@ -427,6 +429,8 @@ class Expressions:
     def _BoolOp(self, node):
         values = [self.expr(n) for n in node.values]
         word, binds = ("and", AND) if isinstance(node.op, ast.And) else ("or", OR)
+        if values[0].type == "bool" and isinstance(values[0].value, bool) and len(values) == 2:
+            return values[values[0].value == (word == "and")]
         if all(e.type == "bool" for e in values):
             texts = [e.at(binds) if e.binds != binds else e.text for e in values]
             return E(f" {word} ".join(texts), "bool", binds=binds, pure=all(e.pure for e in values))
@@ -477,6 +481,8 @@ class Expressions:
                  pure=test.pure and yes.pure and no.pure)
 
 
+_DECIDED = {ast.Lt: lambda a, b: a < b, ast.LtE: lambda a, b: a <= b, ast.Gt: lambda a, b: a > b, ast.GtE: lambda a, b: a >= b,
+            ast.Eq: lambda a, b: a == b, ast.NotEq: lambda a, b: a != b}
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 _NOT_THERE = {
     "Lambda": ("there are no lambdas in a kernel", "a device function is a def"),

@@ -206,7 +206,8 @@ class Uses(unittest.TestCase):
         self.assertEqual(out.tolist(), [251, 250, 252, -1])
 
     def test_a_value_that_is_kept_in_its_own_type(self):
-        text = "def k(n, out):\n    v = n * 3\n    out[0] = v // 2\n    for i in range(2):\n        v = v + 0.5\n    out[1] = int(v)\n"
+        text = ("def k(n, out):\n    v = n * 3\n    out[0] = v // 2\n    for i in range(2):\n        v = v + 0.5\n"
+                "    out[1] = int(v)\n")
         out = np.zeros(2, np.int64)
         port = kjit.numba_port(text)
         port[1, 1](2 ** 60 + 1, out)
