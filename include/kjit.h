@@ -711,7 +711,8 @@ KJIT_API kjit_status kjit_array_register(kjit_array *host, const kjit_array_opti
                                          kjit_array **out);
 /* An array over memory of the caller's, which must outlive it and its views; strides in bytes, NULL
  * for C order. KJIT_INVALID where the memory isn't of the kind it is said to be, for a GPU's
- * PINNED, MAPPED and MANAGED. Any strides can be copied, saved and printed; a launch wants elements
+ * PINNED, MAPPED and MANAGED, and for strides that let an element begin amid another's number, as
+ * those do that count elements. Any others can be copied, saved and printed; a launch wants elements
  * aligned to their size. */
 KJIT_API kjit_status kjit_array_wrap(kjit_context *ctx, void *data, kjit_dtype dtype, int ndim,
                                      const int64_t *shape, const int64_t *strides,

@@ -1,5 +1,6 @@
 """The exceptions of kjit, one for each status of its C functions that a program tells apart, and those that Python's
 protocols want. All are Error, and besides what programs that know nothing of kjit catch."""
+import re
 
 
 class Error(Exception):
@@ -143,8 +144,26 @@ _CLASSES = {
 }
 
 
+def numpy_name(dtype):
+    """A type's name in NumPy: "float32" of "f32"."""
+    return {"f": "float", "i": "int", "u": "uint", "c": "complex"}[dtype[0]] + dtype[1:] if dtype[1:].isdigit() else dtype
+
+
+def _hint_type(text):
+    """Behind a refused array of another type: how one that fits is made, or the kernel made fit."""
+    found = re.search(r"'(\w+)' takes ([fiuc]\d+)(\[,*\]), not an array of ([fiuc])\d+, shape \(([^)]*)\)$", text)
+    if not found or found[3].count(",") + 1 != len([extent for extent in found[5].split(",") if extent.strip()]):
+        return text
+    name, dtype, kinds = found[1], found[2], {found[2][0], found[4]}
+    bound = "float" if kinds == {"f"} else "int" if kinds <= {"i", "u"} else None
+    return f"{text}: {name}.astype(\"{numpy_name(dtype)}\") is one" + (
+        f"; <T: {bound}> behind the kernel's name and {name}: T{found[3]} take both" if bound else "")
+
+
 def make(status, text, fault):
     """The exception of a status, or of a kind that the extension tells apart: called by it."""
+    if status == "KJIT_TYPE":
+        text = _hint_type(text)
     error = _CLASSES.get(status, Error)(text)
     error.status = status if status.startswith("KJIT_") else error.status
     for name, value in (fault or {}).items():

@@ -192,7 +192,7 @@ class Module(_kjit.Module):
             return
         known = _types.NAMES.get(array._dtype, "records")
         raise _errors.ArgumentError(f"param '{name}' takes {declared[0]}, not an array of {known}, shape {array.shape}"
-                                    + (f": {name}.astype(\"{kind}\") is one" if array.ndim == ndim else ""))
+                                    + (f": {name}.astype(\"{_errors.numpy_name(kind)}\") is one" if array.ndim == ndim else ""))
 
     def _param(self, name, value, folder):
         if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
@@ -255,7 +255,7 @@ OPTIONS = ("context", "name", "opt_level", "contract", "ftz", "cpu", "arch", "wa
 _HABITS = {
     "debug": "indices are always looked at, and check=\"race\" and others find more",
     "lineinfo": "faults and forms have the source's lines anyway",
-    "opt": "opt_level=", "fastmath": "ftz=True is a part of it, and fast versions of functions are called by name",
+    "opt": "opt_level=", "fastmath": "@fastmath stands before the kernel; ftz=True alone makes subnormal numbers 0",
     "device": "kjit.Context(\"cpu\").compile(...) is for a device", "backend": "kjit.Context(\"cpu\").compile(...) is for a device",
     "cache": "compiled code is kept anyway, in kjit.Context(cache=...)", "arch_list": "arch=", "options": "each is an argument of its own",
     "include_dirs": "path= has the folders for `use`", "fmad": "contract=", "max_registers": "@launch_bounds stands before the kernel",
@@ -286,6 +286,8 @@ def compile_in(context, source, *, name=None, opt_level=3, contract=True, ftz=Fa
                 source = stream.read()  # for help(); the library reads it by itself
         except OSError:
             source = ""
+    if not isinstance(opt_level, int) or not 0 <= opt_level <= 3:
+        raise _errors.InvalidError(f"opt_level is {opt_level!r}: it is 0, not optimised, to 3")
     module, error = context._compile(
         name or file or "kernels.knl", source, file, opt_level or -1, not contract, bool(ftz), cpu, warn,
         None if path is None else ":".join(map(os.fspath, _texts("path", path))), check_bits(check),

@@ -194,16 +194,27 @@ static PyObject *context_device(PyObject *object, void *unused)
                          (unsigned long long)info.memory, info.units);
 }
 
+/* In capitals, as they are declared: "warp_size" is meant for WARP_SIZE. */
+static void in_capitals(const char *text, char *out, size_t room)
+{
+    size_t n = 0;
+    for (; text[n] && n + 1 < room; n++)
+        out[n] = text[n] >= 'a' && text[n] <= 'z' ? (char)(text[n] - 'a' + 'A') : text[n];
+    out[n] = '\0';
+}
+
 static PyObject *context_attribute(PyObject *object, PyObject *name)
 {
     kjit_context *ctx = ((kjp_context *)object)->ctx;
     const char *text = kjp_text(name, "an attribute's name");
     int64_t value;
     kjit_status status;
+    char wanted[64];
     if (!text)
         return NULL;
+    in_capitals(text, wanted, sizeof wanted);
 #define ATTRIBUTE(attribute, number, what) \
-    if (strcmp(text, #attribute) == 0) { \
+    if (strcmp(wanted, #attribute) == 0) { \
         status = kjit_device_attribute(ctx, KJIT_ATTRIBUTE_##attribute, &value); \
         return status == KJIT_OK ? PyLong_FromLongLong(value) : kjp_fail(ctx, status); \
     }

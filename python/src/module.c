@@ -70,9 +70,15 @@ static PyObject *module_getattro(PyObject *object, PyObject *name)
 /* mod["blur.rows"]: of a file that the module uses, whose kernels are not in the list */
 static PyObject *module_subscript(PyObject *object, PyObject *name)
 {
+    kjp_module *self = (kjp_module *)object;
     if (!PyUnicode_Check(name))
         return kjp_refuse("KJIT_TYPE", "a kernel's name is meant, not %R", name);
-    return kjp_kernel_new((kjp_module *)object, name);
+    const char *text = kjp_text(name, "a kernel's name");
+    kjit_kernel_decl decl = {.size = sizeof decl};
+    if (!text)
+        return NULL;
+    kjit_status status = kjit_module_kernel_decl(self->mod, text, &decl);
+    return status == KJIT_OK ? kjp_kernel_new(self, name) : kjp_fail(self->context->ctx, status);
 }
 
 /* The number of a record's dtype; KeyError where the source has none of that name. */

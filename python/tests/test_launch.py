@@ -120,7 +120,7 @@ class Launches(unittest.TestCase):
         self.assertEqual(mod.params, (("n", None, "4", "how many"), ("u", "f64[]", "zeros(n, f64)", None), ("c", "f32[,]", None, None)))
         c = np.zeros((2, 2), np.float32)
         mod.run(u=np.zeros(3), c=c)
-        with self.assertRaisesRegex(kjit.ArgumentError, r"param 'u' takes f64\[\], not an array of f32, shape \(3,\): u.astype\(\"f64\"\) is one$"):
+        with self.assertRaisesRegex(kjit.ArgumentError, r"param 'u' takes f64\[\], not an array of f32, shape \(3,\): u.astype\(\"float64\"\) is one$"):
             mod.run(u=np.zeros(3, np.float32), c=c)
         with self.assertRaisesRegex(kjit.ArgumentError, r"param 'c' takes f32\[,\], not an array of f32, shape \(4,\)$"):
             mod.run(c=c.ravel())
@@ -137,6 +137,29 @@ class Launches(unittest.TestCase):
         with self.assertRaisesRegex(kjit.NotFoundError, "no test 'left'; tests: right, wrong, fails"):
             mod.test("left")
         self.assertEqual((module("kernel k() { }").tests, module("kernel k() { }").params), ((), ()))
+
+    def test_what_is_meant(self):
+        mod = module("kernel vecadd(_x: f32[], _n: i32[,]) { }")
+        x, n = np.zeros(3, np.float32), np.zeros((2, 2), np.int32)
+        with self.assertRaisesRegex(LookupError, "no kernel 'vecad'; did you mean 'vecadd'"):
+            mod["vecad"]
+        with self.assertRaisesRegex(TypeError, r"shape \(3,\): _x.astype\(\"float32\"\) is one; <T: float> .* _x: T\[\] take both$"):
+            mod.vecadd[1, 1](x.astype(np.float64), n)
+        with self.assertRaisesRegex(TypeError, r"shape \(2, 2\): _n.astype\(\"int32\"\) is one; <T: int> .* _n: T\[,\] take both$"):
+            mod.vecadd[1, 1](x, n.astype(np.int64))
+        with self.assertRaisesRegex(TypeError, r"n.astype\(\"int32\"\) is one$"):
+            mod.vecadd[1, 1](x, n.astype(np.float32))
+        with self.assertRaisesRegex(kjit.ShapeError, r"shape \(4,\)$"):
+            mod.vecadd[1, 1](x, n.ravel())
+        for level in (4, -1, None, "3"):
+            with self.assertRaisesRegex(kjit.Error, "opt_level is .*: it is 0, not optimised, to 3"):
+                module("kernel k() { }", opt_level=level)
+        with self.assertRaisesRegex(kjit.ArgumentError, "'fastmath': @fastmath stands before the kernel"):
+            module("kernel k() { }", fastmath=True)
+        context = kjit.default_context()
+        self.assertEqual(context.attribute("warp_size"), context.attribute("WARP_SIZE"))
+        with self.assertRaisesRegex(kjit.InvalidError, "no attribute of the name 'warps'"):
+            context.attribute("warps")
 
     def test_run_with_lists(self):
         mod = module("run { param s = [1]; param t = (1, 0.5); param x: f32[]; assert(len(s) == 3 and t[1] == 2 and x.sum() == 4) }")

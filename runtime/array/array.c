@@ -254,6 +254,23 @@ kjit_status kjit_array_register(kjit_array *host, const kjit_array_options *opti
                          out);
 }
 
+/* Elements that begin amid each other's numbers are nobody's: who counts strides in elements has a 1 among them. */
+static kjit_status check_strides(kjit_context *ctx, kjit_dtype dtype, size_t elem, int ndim,
+                                 const int64_t *shape, const int64_t *strides)
+{
+    const kj_aggregate *of = kj_dtype_aggregate(ctx, dtype);
+    uint64_t align = (uint64_t)(of ? of->align : (int)elem);
+    for (int i = 0; i < ndim; i++) {
+        uint64_t step = strides[i] < 0 ? 0 - (uint64_t)strides[i] : (uint64_t)strides[i];
+        if (shape[i] > 1 && step < elem && step % align != 0)
+            return kj_fail(ctx, KJIT_INVALID,
+                           "the stride of axis %d is %lld: strides are in bytes, and an element of "
+                           "%s has %lld",
+                           i, (long long)strides[i], kj_dtype_name(ctx, dtype), (long long)elem);
+    }
+    return KJIT_OK;
+}
+
 kjit_status kj_array_wrap(kjit_context *ctx, void *data, kjit_dtype dtype, int ndim,
                           const int64_t *shape, const int64_t *strides, kjit_memory memory,
                           void *owner, void (*deleter)(void *owner), kjit_array **out)
@@ -270,6 +287,10 @@ kjit_status kj_array_wrap(kjit_context *ctx, void *data, kjit_dtype dtype, int n
     }
     if (count > 0 && !data)
         return kj_fail(ctx, KJIT_INVALID, "data is NULL");
+    if (count > 0)
+        status = check_strides(ctx, dtype, elem, ndim, shape, strides);
+    if (status != KJIT_OK)
+        return status;
     if (count > 0 && !span_fits(data, ndim, shape, strides, elem))
         return kj_fail(ctx, KJIT_SHAPE, "the strides reach beyond the address space");
     kj_buffer *buffer;

@@ -235,9 +235,10 @@ static kjit_status bind_array(kj_binding *b, int i)
     int unit = unit_of(b, param_type(b, p), a);
     if (unit == kj_array_align(a) ? !a->aligned : !kj_array_is_aligned(a, unit))
         return FAIL_OF(b, p, KJIT_INVALID,
-                       "the array for '%s' is not aligned to %d bytes as its elements are: copy it "
-                       "first",
-                       NAME(b), p->name, unit);
+                       "the array for '%s' is not aligned to %d bytes as its elements are%s: copy "
+                       "it first",
+                       NAME(b), p->name, unit,
+                       (uintptr_t)a->data % (uintptr_t)unit ? "" : ", by its strides of bytes");
     b->layouts[i] = a->layout;
     b->units[i] = unit;
     b->lasts[i] = kj_known_last(b, a);

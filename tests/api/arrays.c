@@ -54,6 +54,16 @@ static void test_refused(void **state)
           KJIT_NO_MEMORY, "35184372088832 bytes");
     FAILS(kjit_array_wrap(ctx, NULL, KJIT_F32, 1, SHAPE(1), NULL, KJIT_HOST, &a), KJIT_INVALID,
           "data is NULL");
+    int32_t ints[16] = {0};
+    FAILS(kjit_array_wrap(ctx, ints, KJIT_I32, 2, SHAPE(4, 4), SHAPE(4, 1), KJIT_HOST, &a),
+          KJIT_INVALID,
+          "the stride of axis 1 is 1: strides are in bytes, and an element of i32 has 4");
+    FAILS(kjit_array_wrap(ctx, ints + 8, KJIT_I32, 1, SHAPE(4), SHAPE(-2), KJIT_HOST, &a),
+          KJIT_INVALID, "the stride of axis 0 is -2");
+    OK(kjit_array_wrap(ctx, ints, KJIT_F32X3, 1, SHAPE(4), SHAPE(4), KJIT_HOST, &a));
+    kjit_array_free(a); /* vectors may share their parts */
+    OK(kjit_array_wrap(ctx, ints, KJIT_I32, 2, SHAPE(4, 1), SHAPE(5, 1), KJIT_HOST, &a));
+    kjit_array_free(a); /* elements may lie anywhere, and nobody steps along one */
     char byte;
     FAILS(kjit_array_wrap(ctx, &byte, KJIT_U8, 2, SHAPE(3, 3), SHAPE(INT64_MAX / 2, 1), KJIT_HOST,
                           &a),

@@ -202,6 +202,10 @@ static void test_wrong_arguments(void **state)
     OK(kjit_array_wrap(ctx, (char *)ints + 1, KJIT_I32, 1, SHAPE(4), NULL, KJIT_HOST, &odd));
     FAILS(kjit_launch(mod, "add", CONFIG(1, 1), ARGS(A(odd), I(1))), KJIT_INVALID, "not aligned");
     kjit_array_free(odd);
+    OK(kjit_array_wrap(ctx, ints, KJIT_I32, 1, SHAPE(2), SHAPE(5), KJIT_HOST, &odd));
+    FAILS(kjit_launch(mod, "add", CONFIG(1, 1), ARGS(A(odd), I(1))), KJIT_INVALID,
+          "by its strides");
+    kjit_array_free(odd);
 }
 
 static void test_other_context(void **state)
