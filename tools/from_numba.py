@@ -22,7 +22,8 @@ TITLE = """# From Numba
 What a line of Numba CUDA is in kjit: the same, another line, or one that gives another result, and why. Nothing that
 differs is left unsaid. Where a row differs and a program of Numba's would go on with other numbers, kjit has a warning,
 which is named, or the row says "because". Each row is run by the tests with the program that stands with it in
-[tests/numba/rows.txt](../tests/numba/rows.txt), from which `make docs` writes this page.
+[tests/numba/rows.txt](../tests/numba/rows.txt), from which `make docs` writes this page. In Python a kernel need not be
+written anew: [`kjit.numba_port`](python.md#kernels-that-stay-as-they-are) takes it over with Numba's meaning.
 """
 
 

@@ -296,7 +296,8 @@ class Calls:
 
     def _ufunc(self, node, name):
         """np.sin(x, out): of whole arrays, by each thread."""
-        trees = self.arguments(node, 2, 3, ("x1", "x2", "out") if len(node.args) + len(node.keywords) == 3 else ("x", "out"))
+        many = len(node.args) + len(node.keywords)
+        trees = self.arguments(node, many, names=("x1", "x2", "out") if many == 3 else ("x", "out"))
         values = [self.expr(t) for t in trees]
         out = values[-1]
         sign = {"add": "+", "subtract": "-", "multiply": "*"}.get(name)

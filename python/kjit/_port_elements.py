@@ -37,6 +37,8 @@ class Elements:
                 return E(f"{of.at(ATOM)}.{name}", "f32" if kind == "c64" else "f64", pure=of.pure)
             if name == "conjugate":
                 return Ref("method", name, of)
+        elif kind in _port_types.INTS and name == "value" and of.literal:  # of an enum's
+            return of
         elif kind in _port_types.NUMBERS and name in ("real", "view"):
             return of if name == "real" else Ref("method", name, of)
         if isinstance(kind, Rec):

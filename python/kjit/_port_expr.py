@@ -186,7 +186,7 @@ class Expressions:
         """An expression that is a value."""
         e = self.any(node)
         if isinstance(e, Ref):
-            what = e.value if e.kind == "path" else e.value.name if e.kind == "function" else e.value
+            what = e.value.name if e.kind == "function" else "an enum" if e.kind == "enum" else e.value
             raise self.fail(node, f"'{what}' is no value here")
         return e
 
@@ -233,6 +233,10 @@ class Expressions:
 
     def _Attribute(self, node):
         of = self.any(node.value)
+        if isinstance(of, Ref) and of.kind == "enum":
+            if node.attr not in of.value:
+                raise self.fail(node, f"the enum has no '{node.attr}'", "it has " + ", ".join(of.value))
+            return self.unit.constant(f"{ast.unparse(node.value)}_{node.attr}".replace(".", "_"), of.value[node.attr])
         if isinstance(of, Ref):
             if of.kind != "path":
                 raise self.fail(node, f"a function has no '{node.attr}' here")

@@ -2,6 +2,7 @@
 mistakes are told. A source text is read, never run: constants of it are computed from its tree."""
 import ast
 import builtins
+import enum
 import inspect
 import io
 import textwrap
@@ -24,7 +25,8 @@ _BUILTINS = ("range", "len", "min", "max", "abs", "round", "int", "float", "bool
 
 
 class Named(NamedTuple):
-    """What a name of the outside is: kind "path" ("numba.cuda.grid"), "value" (a Python value), "function" (a Function)."""
+    """What a name of the outside is: kind "path" ("numba.cuda.grid"), "value" (a Python value), "function" (a
+    Function), "enum" ({name: number}), "other" (what a kernel cannot have)."""
     kind: str
     value: object
 
@@ -136,6 +138,8 @@ class Source:
         statement = self.statements.get(name)
         if isinstance(statement, str):
             return Named("path", statement)
+        if isinstance(statement, ast.ClassDef):
+            return self._enum(statement)
         if isinstance(statement, ast.FunctionDef):
             return Named("function", Function(self, statement, (id(self), name)))
         if isinstance(statement, ast.Assign):
@@ -146,6 +150,14 @@ class Source:
             if path:
                 return Named("path", path)
         return _usual(name)
+
+    def _enum(self, node):
+        """class Cell(IntEnum): WALL = 5"""
+        if not any((self._path(base) or ast.unparse(base)).rpartition(".")[2] == "IntEnum" for base in node.bases):
+            return None
+        values = {s.targets[0].id: self._constant(s.value) for s in node.body
+                  if isinstance(s, ast.Assign) and isinstance(s.targets[0], ast.Name)}
+        return Named("enum", values) if all(type(v) is int for v in values.values()) else None
 
     def _path(self, node):
         if isinstance(node, ast.Name):
@@ -280,6 +292,10 @@ def _of_value(name, value, functions):
         if _package(inner.__module__) in ("numba", "numpy"):
             return Named("path", f"{inner.__module__}.{inner.__name__}")
         return Named("function", functions(inner))
+    if isinstance(value, type) and issubclass(value, enum.IntEnum):
+        return Named("enum", {member.name: int(member) for member in value})
+    if isinstance(value, enum.IntEnum):
+        return Named("value", int(value))
     if isinstance(value, types.ModuleType):
         path = value.__name__
         return Named("path", "numba.cuda" if path.startswith("numba.cuda.simulator") or path == "numba.cuda" else path)
