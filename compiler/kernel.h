@@ -156,6 +156,7 @@ typedef struct kj_site {
     int child;    /* of which kernel of the launch: 0, or kj_child.id */
     bool dropped; /* nothing asks what an atomic that is told of gave */
     int watched; /* 1 + the place's parameter, 0 of no parameter's array: of an access that is told of */
+    kj_dtype elem; /* of such a one, what its array's elements are; KJ_VOID: they have parts */
     const kj_site_part *parts;
     int nparts, nvalues;
 } kj_site;

@@ -5,6 +5,7 @@
 
 #include "array/format.h"
 #include "base/c_locale.h"
+#include "lang/update.h"
 #include "module/module.h"
 
 typedef struct fault_message {
@@ -144,6 +145,83 @@ static const char *did(uint64_t flags)
     return words[flags & KJ_WATCH_KIND];
 }
 
+/* Are the two places in one statement of one line? */
+static bool is_one_statement(const kj_source *source, const kj_site *a, const kj_site *b)
+{
+    const kj_site *first = a->span.begin < b->span.begin ? a : b, *last = first == a ? b : a;
+    for (uint32_t i = first->span.begin; i < last->span.end; i++)
+        if (strchr("\n;{}", source->text[i]))
+            return false;
+    return a->call == b->call;
+}
+
+typedef struct race {
+    const kj_site *at, *before;
+    uint64_t own, theirs; /* what each does */
+    bool same;            /* block */
+} race;
+
+static const char *atomics_of(const race *r)
+{
+    if (r->own + r->theirs == KJ_WATCH_LOAD + KJ_WATCH_ATOMIC && r->own != r->theirs)
+        return "both are atomics, as reading is by atomic.add(..., 0), or a plain store where "
+               "all threads store one value";
+    return "both are atomics";
+}
+
+static bool is_same_text(const kj_source *source, kj_span a, kj_span b)
+{
+    uint32_t n = a.end - a.begin;
+    return n == b.end - b.begin && memcmp(source->text + a.begin, source->text + b.begin, n) == 0;
+}
+
+/* An element that is changed by what it was, or by its neighbours. */
+static void hint_statement(kj_diag *diag, kj_message *e, const race *r)
+{
+    const kj_site *first = r->at->span.begin < r->before->span.begin ? r->at : r->before;
+    const char *atomic = kj_as_atomic(diag->arena, diag->source, first->span, first->elem);
+    if (!is_same_text(diag->source, r->at->span, r->before->span))
+        atomic = NULL; /* what it reads besides would still be */
+    if (atomic)
+        kj_hint(diag, e, "no barrier comes into a statement: %s reads and writes at once", atomic);
+    else if (r->at->watched)
+        kj_hint(
+            diag, e,
+            "no barrier comes into a statement, nor between blocks: write to another array, and "
+            "swap(a, b) the two behind the launch");
+    else
+        kj_hint(diag, e,
+                "no barrier comes into a statement: let v = what it reads, syncthreads(), and then "
+                "the rest; from one turn of a loop to the next, syncthreads() at its end");
+}
+
+static void hint_race(kj_diag *diag, kj_message *e, const race *r)
+{
+    const kj_site *at = r->at, *before = r->before;
+    bool stores = r->own == KJ_WATCH_STORE && r->theirs == r->own;
+    bool plain = r->own != KJ_WATCH_ATOMIC && r->theirs != KJ_WATCH_ATOMIC;
+    if (at->watched && before->watched && at->watched != before->watched)
+        kj_hint(diag, e,
+                "'%s' and '%s' have elements in common in this launch: pass arrays of their own, "
+                "and swap(a, b) two where the next launch goes on with the results",
+                at->indexed, before->indexed);
+    else if (plain && is_one_statement(diag->source, at, before) &&
+             (!stores || kj_as_atomic(diag->arena, diag->source, at->span, at->elem)))
+        hint_statement(diag, e, r);
+    else if (r->same && at == before && stores)
+        kj_hint(
+            diag, e,
+            "one thread writes it, if threadIdx.x == 0 { ... }, or each an element of its own, or "
+            "%s; a value that is made of parameters and constants all may store",
+            atomics_of(r));
+    else if (r->same)
+        kj_hint(diag, e, "syncthreads() between the two does, in all threads of the block; or %s",
+                atomics_of(r));
+    else
+        kj_hint(diag, e, "blocks come in any order: each writes elements of its own, or %s",
+                atomics_of(r));
+}
+
 static void put_race(kj_diag *diag, const kj_kernel_info *kernel, const kj_host_fault *f)
 {
     char block[KJ_SHAPE_TEXT], thread[KJ_SHAPE_TEXT], its_block[KJ_SHAPE_TEXT],
@@ -163,24 +241,9 @@ static void put_race(kj_diag *diag, const kj_kernel_info *kernel, const kj_host_
     e->calls = at->call;
     e->note_calls = before->call;
     kj_note(diag, e, before->span, "it is %s here", did(f->values[KJ_RACE_FLAGS]));
-    const char *atomics = "both are atomics";
-    uint64_t own = f->values[KJ_RACE_OWN_FLAGS] & KJ_WATCH_KIND,
-             theirs = f->values[KJ_RACE_FLAGS] & KJ_WATCH_KIND;
-    if (own + theirs == KJ_WATCH_LOAD + KJ_WATCH_ATOMIC && own != theirs)
-        atomics = "both are atomics, as reading is by atomic.add(..., 0), or a plain store where "
-                  "all threads store one value";
-    if (same && at == before && own == KJ_WATCH_STORE && theirs == own)
-        kj_hint(
-            diag, e,
-            "one thread writes it, if threadIdx.x == 0 { ... }, or each an element of its own, or "
-            "%s; a value that is made of parameters and constants all may store",
-            atomics);
-    else if (same)
-        kj_hint(diag, e, "syncthreads() between the two does, in all threads of the block; or %s",
-                atomics);
-    else
-        kj_hint(diag, e, "blocks come in any order: each writes elements of its own, or %s",
-                atomics);
+    const race r = {at, before, f->values[KJ_RACE_OWN_FLAGS] & KJ_WATCH_KIND,
+                    f->values[KJ_RACE_FLAGS] & KJ_WATCH_KIND, same};
+    hint_race(diag, e, &r);
 }
 
 static void put_unset(kj_diag *diag, const kj_kernel_info *kernel, const kj_host_fault *f)

@@ -41,7 +41,8 @@ kj_tarray *kj_watched(kj_sema *s, kj_tarray *a, kj_span span)
                       .fault = true,
                       .indexed = a->name ? a->name : "an array",
                       .child = s->child,
-                      .watched = a->root->space == KJ_GLOBAL ? 1 + a->root->param : 0};
+                      .watched = a->root->space == KJ_GLOBAL ? 1 + a->root->param : 0,
+                      .elem = a->of || a->whole ? KJ_VOID : a->elem};
     kj_add_site(s, site);
     kj_tarray *out = KJ_NEW(s->arena, kj_tarray);
     *out = *a;
