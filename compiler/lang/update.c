@@ -158,15 +158,17 @@ static bool has_atomic(const char *atomic, kj_dtype type)
 }
 
 const char *kj_as_atomic(kj_arena *arena, const kj_source *source, kj_span element_at,
-                         kj_dtype type)
+                         kj_dtype type, kj_span *whole)
 {
     element e;
     if (!read_element(source, element_at, &e))
         return NULL;
-    update u = update_of(&e, rest_of(source, element_at.end));
+    piece rest = rest_of(source, element_at.end);
+    update u = update_of(&e, rest);
     if (!u.atomic || !u.value.n || u.value.n > LONGEST || !has_atomic(u.atomic, type) ||
         !(kj_is_word(u.value.at[u.value.n - 1]) || strchr(")].", u.value.at[u.value.n - 1])))
         return NULL; /* or it goes on in the next line */
+    *whole = (kj_span){element_at.begin, (uint32_t)(rest.at + rest.n - source->text)};
     return kj_arena_printf(
         arena, e.several ? "atomic.%s(%.*s, (%.*s), %.*s)" : "atomic.%s(%.*s, %.*s, %.*s)",
         u.atomic, (int)e.array.n, e.array.at, (int)e.index.n, e.index.at, (int)u.value.n,

@@ -14,6 +14,7 @@ typedef struct effect_walk {
     int nof_thread;
     kj_reached *reached; /* the functions that it calls; NULL: they do not matter */
     int nreached;
+    int loops; /* around the statement */
 } effect_walk;
 
 static bool is_one_of(const char *name, const char *const *words, size_t n)
@@ -30,6 +31,8 @@ static void see_word(effect_walk *w, const char *name)
     static const char *const places[] = {"grid",   "gridsize",  "blockIdx", "gridDim",
                                          "atomic", "grid_sync", "clock",    "globaltimer"};
     static const char *const speaks[] = {"print", "assert", "trap", "brkpt"};
+    w->out->threads_differ |= strcmp(name, "threadIdx") == 0 || strcmp(name, "laneid") == 0 ||
+                              strncmp(name, "lanemask_", 9) == 0;
     w->out->blocks_differ |= is_one_of(name, places, sizeof places / sizeof *places);
     w->out->speaks |= is_one_of(name, speaks, sizeof speaks / sizeof *speaks);
 }
@@ -148,12 +151,14 @@ static int array_of_target(const effect_walk *w, const kj_expr *target, const kj
     }
 }
 
-static void see_target(effect_walk *w, const kj_expr *target)
+static void see_target(effect_walk *w, const kj_expr *target, bool again)
 {
     int array = array_of_target(w, target, &target);
     if (array < 0)
         return;
     w->out->arrays[array].written = true;
+    if (again && !w->out->again)
+        w->out->again = target;
     for (const kj_expr *arg = target->u.index.args; arg && !w->out->by_thread; arg = arg->next)
         if (is_of_thread(w, arg))
             w->out->by_thread = target;
@@ -171,10 +176,13 @@ static void see_list(effect_walk *w, const kj_stmt *list)
             note_let(w, st);
         for (const kj_expr *t = st->kind == KJ_S_ASSIGN ? st->u.assign.targets : NULL; t;
              t = t->next)
-            see_target(w, t);
+            see_target(w, t, st->u.assign.augmented || w->loops);
         kj_blocks_of(st, blocks);
+        bool loop = st->kind == KJ_S_FOR || st->kind == KJ_S_WHILE;
+        w->loops += loop;
         see_list(w, blocks[0]);
         see_list(w, blocks[1]);
+        w->loops -= loop;
     }
 }
 

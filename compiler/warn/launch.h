@@ -51,10 +51,13 @@ bool kj_warn_owned(kj_arena *arena, const kj_file *file, const kj_item *kernel, 
 /* ---- effect.c ---- */
 
 typedef struct kj_effects {
-    kj_touched *arrays; /* of the parameters, in their order */
-    bool speaks;        /* it, or what it calls, prints or asserts */
-    bool blocks_differ; /* they ask which block they are, or wait for others */
-    bool uncertain;     /* it launches kernels, or calls what other files have */
+    kj_touched *arrays;  /* of the parameters, in their order */
+    bool speaks;         /* it, or what it calls, prints or asserts */
+    bool blocks_differ;  /* they ask which block they are, or wait for others */
+    bool threads_differ; /* they ask which thread they are */
+    bool uncertain;      /* it launches kernels, or calls what other files have */
+    const kj_expr
+        *again; /* the first element that is changed by what it was, or in a loop; or NULL */
     const kj_expr
         *by_thread; /* the first element that is assigned by the place in the block; or NULL */
 } kj_effects;
@@ -116,6 +119,7 @@ const kj_expr *kj_warn_init(const kj_run_names *names, const kj_expr *e);
 
 void kj_warn_of_lost(kj_diag *diag, const kj_run_names *names, const kj_launch *x,
                      const kj_effects *does);
+void kj_warn_of_threads(kj_diag *diag, const kj_launch *x, int64_t threads, const kj_effects *does);
 void kj_warn_of_blocks(kj_diag *diag, const kj_launch *x, int64_t blocks, const kj_effects *does);
 
 #endif

@@ -1,5 +1,5 @@
-/* Launches of which nothing is left: what the kernel writes goes to arrays without a name, or each block does what the first
- * one does. In: a launch, and what its kernel does; out: warnings. */
+/* Launches of which nothing is left: what the kernel writes goes to arrays without a name, or each block, or each thread,
+ * does what the first one does. In: a launch, and what its kernel does; out: warnings. */
 #include <string.h>
 
 #include "warn/launch.h"
@@ -117,4 +117,24 @@ void kj_warn_of_blocks(kj_diag *diag, const kj_launch *x, int64_t blocks, const 
             "the place in the whole grid is grid(1), which is blockIdx.x * blockDim.x + "
             "threadIdx.x; one block is k[1, threads]");
     kj_note(diag, m, does->by_thread->span, "the same elements in each block");
+}
+
+/* ---- Threads that do the same ---- */
+
+/* That all store one value is defined, and may be meant: flag[0] = 1. */
+void kj_warn_of_threads(kj_diag *diag, const kj_launch *x, int64_t threads, const kj_effects *does)
+{
+    if (threads < 2 || does->uncertain || does->speaks || does->blocks_differ ||
+        does->threads_differ || !does->again)
+        return;
+    kj_message *m =
+        kj_warn(diag, x->call->span, KJ_RULE_SAME_ELEMENT,
+                "each of the %lld threads does the same: '%s' never asks which one it is",
+                (long long)threads, x->kernel->name);
+    kj_hint(diag, m,
+            "let i = grid(1) is a thread's own number, with if i < n { ... } in place of a loop "
+            "over all; "
+            "one thread is %s[1, 1]",
+            x->kernel->name);
+    kj_note(diag, m, does->again->span, "the same elements in each thread");
 }

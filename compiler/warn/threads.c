@@ -92,6 +92,15 @@ static void count(launches *l, launch *x)
         x->blocks = (x->blocks + MOST_IN_BLOCK - 1) / MOST_IN_BLOCK;
 }
 
+/* All of them, or as many as matter. */
+static int64_t threads_of(const launch *x)
+{
+    int64_t n = 1;
+    for (int i = 0; i < KJ_GRID_AXES; i++)
+        n = n > INT32_MAX ? n : n * x->threads[i];
+    return n;
+}
+
 static const kj_expr *argument_for(const launch *x, int param)
 {
     int nth = 0;
@@ -301,6 +310,8 @@ static void see(void *ctx, const kj_expr *e)
         kj_warn_of_lost(l->diag, &l->names, &x.as, &k->effects);
         if (x.known)
             kj_warn_of_blocks(l->diag, &x.as, x.blocks, &k->effects);
+        if (x.known)
+            kj_warn_of_threads(l->diag, &x.as, threads_of(&x), &k->effects);
         if (x.known && k->certain)
             warn_of_left(l, &x, &k->owned);
     }

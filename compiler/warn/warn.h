@@ -17,6 +17,9 @@ void kj_warn_of_directives(kj_diag *diag, const kj_file *file);
  * may compare and convert what in one of their instances says nothing. */
 void kj_warn_of_types(kj_diag *diag, const kj_file *file, const kj_tstmt *body);
 
+/* What its threads change at the same time (together.c). */
+void kj_warn_of_same_element(kj_arena *arena, kj_diag *diag, const kj_tkernel *kernel);
+
 /* The file's own item of that name and kind, or NULL (names.c). */
 const kj_item *kj_warn_item(const kj_file *file, const char *name, kj_item_kind kind);
 

@@ -179,7 +179,8 @@ static bool is_same_text(const kj_source *source, kj_span a, kj_span b)
 static void hint_statement(kj_diag *diag, kj_message *e, const race *r)
 {
     const kj_site *first = r->at->span.begin < r->before->span.begin ? r->at : r->before;
-    const char *atomic = kj_as_atomic(diag->arena, diag->source, first->span, first->elem);
+    kj_span whole;
+    const char *atomic = kj_as_atomic(diag->arena, diag->source, first->span, first->elem, &whole);
     if (!is_same_text(diag->source, r->at->span, r->before->span))
         atomic = NULL; /* what it reads besides would still be */
     if (atomic)
@@ -198,6 +199,7 @@ static void hint_statement(kj_diag *diag, kj_message *e, const race *r)
 static void hint_race(kj_diag *diag, kj_message *e, const race *r)
 {
     const kj_site *at = r->at, *before = r->before;
+    kj_span whole;
     bool stores = r->own == KJ_WATCH_STORE && r->theirs == r->own;
     bool plain = r->own != KJ_WATCH_ATOMIC && r->theirs != KJ_WATCH_ATOMIC;
     if (at->watched && before->watched && at->watched != before->watched)
@@ -206,7 +208,7 @@ static void hint_race(kj_diag *diag, kj_message *e, const race *r)
                 "and swap(a, b) two where the next launch goes on with the results",
                 at->indexed, before->indexed);
     else if (plain && is_one_statement(diag->source, at, before) &&
-             (!stores || kj_as_atomic(diag->arena, diag->source, at->span, at->elem)))
+             (!stores || kj_as_atomic(diag->arena, diag->source, at->span, at->elem, &whole)))
         hint_statement(diag, e, r);
     else if (r->same && at == before && stores)
         kj_hint(

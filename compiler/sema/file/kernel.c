@@ -268,8 +268,10 @@ static kj_tkernel *build(kj_sema *s, const kj_kernel_decl *decl, const kj_spec *
     k->body->barrier = sink.barrier;
     k->body->body = kj_sink_close(s, &sink);
     finish(s, k);
-    if (s->diag->errors == before)
+    if (s->diag->errors == before) {
         kj_warn_of_types(s->diag, s->program->file, k->body->body);
+        kj_warn_of_same_element(s->arena, s->diag, k);
+    }
     if (k->grid_sync && k->launches)
         kj_sema_error(s, k->grid_sync->span, KJ_RULE_LAUNCH,
                       "a kernel that launches others has no grid_sync()");

@@ -1,4 +1,4 @@
-"""mend.py WAY KJIT PROGRAM: the program without its narrow-* warnings, each mended in turn: by its fix (WAY: fix) or as the
+"""mend.py WAY KJIT PROGRAM: the program without its warnings of narrow-* and same-element, each mended in turn: by its fix (WAY: fix) or as the
 hint says where it is meant (WAY: meant). It has to compile at each step, and a step has to take its warning away."""
 import json
 import pathlib
@@ -16,7 +16,7 @@ def told(kjit, text, folder):
     wrong = [m for m in messages if m["severity"] == "error"]
     if wrong or run.returncode:
         sys.exit(f"{text}\nis not compiled: {wrong}")
-    return [m for m in messages if m["code"].startswith("narrow-")]
+    return [m for m in messages if m["code"].startswith(("narrow-", "same-element"))]
 
 
 def place(text, line, column):

@@ -20,6 +20,7 @@ WAYS = {  # name -> (what stands in the example, what is written instead) ...
     "slow-axis": [("i, j = grid", "j, i = grid")],
     "few-threads": [("n // 256", "ceil_div(n, 256)")],
     "same-blocks": [("double[4, 256]", "double[1, 1000]")],
+    "same-element": [("out[0] += x[i]", "atomic.add(out, 0, x[i])")],
     "lost-write": [("    double[4, 256](to_device(x))", "    let d = to_device(x)\n    double[4, 256](d)")],
     "xor-power": [("2 ^ 10", "0x2 ^ 0xa")],
     "shift-count": [("<< 40", "<< 20")],
