@@ -28,7 +28,7 @@ class Body(_port_expr.Expressions, _port_elements.Elements, _port_calls.Calls, _
         self.bounds = _port_bounds.Bounds(self.node, self._whole_constant)
         self.def_types, self.values, self.result = {}, {}, None
         self.name = self.lines_done = None
-        self.wanted = set()  # assignments whose value is wanted in its own type too
+        self.wanted = self.given_narrow = set()  # assignments whose value is wanted in its own type too
 
     def fail(self, node, message, hint=None):
         """Notes an error; raise it to end the statement."""
@@ -63,6 +63,7 @@ class Body(_port_expr.Expressions, _port_elements.Elements, _port_calls.Calls, _
 
     def _pass(self):
         self.lines, self.depth, self.line = [], 1, self.node.lineno
+        self.given_narrow, self.wanted = self.wanted, set()
         self.errors, self.needs, self.made, self.dynamic = [], {}, set(), 0
         self.conditions, self.loops, self.hoisted, self.renamed, self.narrow = set(), [], {}, {}, {}
         self.comments = dict(self.function.source.comments)

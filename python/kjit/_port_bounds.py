@@ -335,6 +335,8 @@ class Bounds:
         for name in names:
             facts = facts.without(name.id)
         call = node.iter
+        if isinstance(call, ast.Tuple) and len(names) == 1 and all(self.not_negative(item, facts) for item in call.elts):
+            facts.add({(False, "name", frozenset([names[0].id])): 1})
         if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.args):
             return facts
         if call.func.id == "enumerate" and isinstance(node.target, ast.Tuple):

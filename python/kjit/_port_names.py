@@ -81,7 +81,7 @@ class Variables:
         if e.type == GROUP:
             web.alias, web.type = e, GROUP
             return
-        if target in self.wanted:
+        if target in self.given_narrow:
             name = self.unit.fresh(self, f"{target.id}_{e.type}")
             e = self.settled(e)
             self.emit(f"let {name} = {self.typed(e, e.type).text}", node)

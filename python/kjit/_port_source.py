@@ -337,14 +337,12 @@ def _of_type(name, value):
     return _usual(name) or _usual(own)
 
 
-_FUNCTIONS = {}
-
-
-def of_function(function):
-    """The Function of a Python function, or of what has one as its py_func."""
-    function = getattr(function, "py_func", function)
-    if function in _FUNCTIONS:
-        return _FUNCTIONS[function]
+def of_function(function, known=None):
+    """The Function of a Python function, or of what has one as its py_func. known are those that were found with it: each port
+    finds them anew, as what their names mean may have changed."""
+    function, known = getattr(function, "py_func", function), {} if known is None else known
+    if function in known:
+        return known[function]
     if function.__name__ == "<lambda>":
         raise _errors.ArgumentError("a lambda has no text of its own: a kernel is a def")
     try:
@@ -353,15 +351,18 @@ def of_function(function):
         raise _errors.ArgumentError(f"the source of '{function.__name__}' is not to be had: give its text") from None
     own = {}
 
+    def inner(other):
+        return of_function(other, known)
+
     def outside(name):
         if name in own:
             return own[name]
         cells = inspect.getclosurevars(function) if function.__closure__ else None
         if cells and name in cells.nonlocals:
-            own[name] = _of_value(name, cells.nonlocals[name], of_function) or Named("other", cells.nonlocals[name])
+            own[name] = _of_value(name, cells.nonlocals[name], inner) or Named("other", cells.nonlocals[name])
         elif name in function.__globals__:
             value = function.__globals__[name]
-            own[name] = _of_value(name, value, of_function) or Named("other", value)
+            own[name] = _of_value(name, value, inner) or Named("other", value)
         else:
             own[name] = _usual(name)
         return own[name]
@@ -370,8 +371,8 @@ def of_function(function):
     node = next((s for s in source.tree.body if isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef))), None)
     if node is None:
         raise _errors.ArgumentError(f"the source of '{function.__name__}' has no def: give its text")
-    _FUNCTIONS[function] = Function(source, node, (id(source), function.__name__))
-    return _FUNCTIONS[function]
+    known[function] = Function(source, node, (id(source), function.__name__))
+    return known[function]
 
 
 def of_text(text, file, name):

@@ -2,6 +2,7 @@
 kernel calls, each for the types it is called with, and the few that have Numba's meaning where kjit's own words have
 another."""
 import ast
+import re
 
 from . import _port_body, _port_source, _port_types
 from ._port_expr import E, literal
@@ -20,6 +21,8 @@ _WRITTEN = set("grid gridsize threadIdx blockIdx blockDim gridDim laneid warpsiz
                "nanosleep shfl_sync shfl_up_sync shfl_down_sync shfl_xor_sync all_sync any_sync eq_sync ballot_sync "
                "match_any_sync match_all_sync activemask lanemask_lt wrapped kernel_".split())
 _TYPES = set(_port_types.SCALARS) | {"bf16"}
+
+_MARK = "\ue000"
 
 _WRAPPED = """# An index of Python's: below 0 it counts from the end.
 fn wrapped(i: i64, n: i64) -> i64 {
@@ -279,8 +282,8 @@ class Unit:
         """A function for the types of its arguments, translated."""
         key = (function, types)
         if key not in self.instances:
-            body = _port_body.Body(self, function, types, kernel)
-            self.instances[key] = body
+            body = self.instances[key] = _port_body.Body(self, function, types, kernel)
+            number = len(self.instances)
             self.stack.append(body)
             try:
                 body.lines_done = body.translate()
@@ -292,7 +295,7 @@ class Unit:
             if not kernel and body.result != NONE and body.flow.falls_through:
                 body.errors.append((function.source, function.node, f"'{function.name}' returns a value on some ways only",
                                     "end it with a return of one"))
-            body.name = self.global_name(function.name, ("fn", function, types))
+            body.name = f"{_MARK}{number}{_MARK}"  # what it is called is known when all that is called is
         return self.instances[key]
 
     # ---- the text ----
@@ -325,10 +328,17 @@ class Unit:
         parts += [_lines(_helper(name)) for kind, name in needs if kind == "helper"]
         parts += [_lines(_used_random(name, bodies)) for kind, name in needs if kind == "random"]
         parts += [each.written_lines(heads if each is body else ()) for each in bodies]
+        names = {}
+        for each in [body] + bodies:
+            if each.name not in names:
+                names[each.name] = self.global_name(each.function.name, ("fn", each))
         lines = []
         for part in parts:
             lines += ([("", None)] if lines else []) + part
-        return "".join(text + "\n" for text, _ in lines), [line for _, line in lines]
+        text = "".join(text + "\n" for text, _ in lines)
+        text = re.sub(f"{_MARK}\\d+{_MARK}", lambda match: names[match.group()], text)
+        body.name = names[body.name]
+        return text, [line for _, line in lines]
 
     def _record_text(self, of):
         rows = [f"    {name}: {_port_types.spell(kind, self.record)}{str(list(shape)) if shape else ''}"

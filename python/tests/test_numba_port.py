@@ -1,5 +1,6 @@
 """kjit.numba_port: kernels of Numba's, ported and launched, give what they give as Python."""
 import array
+import linecache
 import math
 import pathlib
 import tempfile
@@ -219,6 +220,17 @@ class Uses(unittest.TestCase):
         out = np.array([0.0, 5.0])
         kjit.numba_port(text)[1, 1](out)
         self.assertEqual(out[0], 0.5 + 0.5 + 0.5)
+
+    def test_a_port_has_what_names_mean_now(self):
+        names = {"N": 2, "cuda": cuda}
+        text = "def kernel(x):\n    x[0] = N\n"
+        linecache.cache["now.py"] = (len(text), None, text.splitlines(True), "now.py")
+        exec(compile(text, "now.py", "exec"), names)
+        for number in (2, 5):
+            names["N"] = number
+            x = np.zeros(1)
+            kjit.numba_port(names["kernel"])[1, 1](x)
+            self.assertEqual(x[0], number)
 
     def test_wraparound(self):
         text = "def k(x, n):\n    x[n] = 1\n"
