@@ -10,11 +10,18 @@
 
 #define DEFAULT_ARCH "sm_80" /* the oldest that is in wide use */
 
+/* Where no device is asked for, what only a CPU can look for is looked for there. */
+static const char *device_for(const options *o)
+{
+    const unsigned of_cpu = KJIT_CHECK_RACE | KJIT_CHECK_INIT;
+    return !o->device && o->check & of_cpu ? "cpu" : o->device;
+}
+
 kjit_context *open_context(const options *o)
 {
     char error[512];
     kjit_context *ctx = NULL;
-    kjit_context_options c = {.device = o->device,
+    kjit_context_options c = {.device = device_for(o),
                               .workers = o->workers,
                               .cache = o->cache,
                               .cancellable = o->timeout > 0,
