@@ -305,6 +305,9 @@ class Expressions:
             value = _port_source.fold(op, left.value, right.value)
             if value is not None:
                 return self._folded(value, left, right, sign, binds)
+            if type(op) in _OPERATORS and sign not in ("&", "|", "^"):
+                raise self.fail(node, "this constant has no value in 64 bits",
+                                "a float has its size: 2.0 ** 70" if sign != "//" else None)
         case = _port_types.binary(sign, left.type, right.type)
         if case is None:
             raise self.fail(node, f"there is no {sign} of {show(left.type)} and {show(right.type)}",

@@ -382,11 +382,13 @@ def of_text(text, file, name):
     if name is not None:
         functions = [s for s in functions if s.name == name]
     if len(functions) > 1:
-        functions = [s for s in functions if _is_kernel(s)] or functions
+        called = {n.id for s in functions for n in ast.walk(s) if isinstance(n, ast.Name)}
+        kernels = [s for s in functions if _is_kernel(s)]
+        functions = kernels or [s for s in functions if s.name not in called] or functions
     if len(functions) != 1:
         what = f"no function '{name}'" if name else f"{len(functions)} kernels" if functions else "no function"
-        raise _errors.ArgumentError(f"the source has {what}: " + ("name=\"...\" says which is meant" if len(functions) > 1 else
-                                                                  "a kernel is a def"))
+        hint = "kernel=\"...\" says which is meant" if len(functions) > 1 else "a kernel is a def"
+        raise _errors.ArgumentError(f"the source has {what}: {hint}")
     return Function(source, functions[0], (id(source), functions[0].name))
 
 

@@ -232,6 +232,12 @@ class Uses(unittest.TestCase):
             kjit.numba_port(names["kernel"])[1, 1](x)
             self.assertEqual(x[0], number)
 
+    def test_the_kernel_of_a_text_is_what_no_other_function_calls(self):
+        x = np.arange(4)
+        kjit.numba_port("def f(p, x):\n    return p[0] + x[p[1]], (p, 2.5)\ndef k(x):\n    q = f((5, 2), x)\n"
+                        "    x[0] = q[0] + q[1][1] * q[1][0][0]\n")[1, 1](x)
+        self.assertEqual(x[0], 19)
+
     def test_wraparound(self):
         text = "def k(x, n):\n    x[n] = 1\n"
         self.assertIn("x[wrapped(n, x.size)] = 1", kjit.numba_port(text, "f32[], i64").text)

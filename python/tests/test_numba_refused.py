@@ -40,7 +40,7 @@ class Sources(unittest.TestCase):
     def test_what_is_no_source(self):
         for given, text in ((3, "a function is meant, or the text of one, not an int"), ("x = 1", "the source has no function"),
                             (lambda x: x, "a lambda has no text of its own"),
-                            ("def f(x): pass\ndef g(x): pass\n", "the source has 2 kernels")):
+                            ("def f(x): pass\ndef g(x): pass\n", "the source has 2 kernels: kernel=\"...\" says which is meant")):
             with self.subTest(text), self.assertRaisesRegex(kjit.ArgumentError, text):
                 kjit.numba_port(given, "f32[]")
 
