@@ -58,6 +58,8 @@ typedef struct kj_body {
     int picked; /* conditions around that are for few threads, as i == 0 is */
     const kj_expr *randoms[KJ_MOST_RANDOMS]; /* numbers that lets of open blocks were given */
     int nrandoms;
+    const kj_stmt *loop;   /* the innermost around; or NULL */
+    int loop_picked;       /* conditions as `picked` around that */
     int inits;             /* values of lets that are being looked through */
     const char *slow_hint; /* what to write for it */
     const kj_expr *slow;   /* the first index whose last axis neighbours share; or NULL */

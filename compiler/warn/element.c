@@ -329,13 +329,17 @@ void kj_see_call_with_arrays(kj_body *b, const kj_expr *call)
 
 /* ---- What is said ---- */
 
+/* The kernel alone would have the wrong elements. */
+#define TURNED \
+    ", and turn the launch's grid and block, columns first; where they are so, turn the indices"
+
 static void warn_of_axes(kj_body *b)
 {
     kj_message *m =
         kj_warn(b->diag, b->slow->span, KJ_RULE_SLOW_AXIS,
                 "threads that are neighbours, by threadIdx.x, use elements a row apart");
     if (b->slow_hint)
-        kj_hint(b->diag, m, "the last index is the fast one: begin with %s", b->slow_hint);
+        kj_hint(b->diag, m, "the last index is the fast one: begin with %s" TURNED, b->slow_hint);
     else
         kj_hint(b->diag, m,
                 "the last index is the fast one: let the first of grid(2) or grid(3), which counts "
@@ -351,7 +355,7 @@ static void warn_of_flat(kj_body *b)
         kj_warn(b->diag, b->flat->span, KJ_RULE_SLOW_AXIS,
                 "threads that are neighbours, by threadIdx.x, use elements %s apart", apart);
     if (b->flat_hint)
-        kj_hint(b->diag, m, "what is multiplied by nothing is the fast one: begin with %s",
+        kj_hint(b->diag, m, "what is multiplied by nothing is the fast one: begin with %s" TURNED,
                 b->flat_hint);
     else
         kj_hint(b->diag, m,

@@ -76,6 +76,17 @@ void kj_warn_of_looped(kj_body *b, kj_named_value *v)
 
 /* ---- Closed ---- */
 
+/* The type of a kernel's parameter that is a number. */
+static const kj_type_ref *number_of(const kj_body *b, const kj_named_value *v)
+{
+    const kj_param_decl *p = b->item->kind == KJ_I_KERNEL ? b->item->params : NULL;
+    while (p && p->name != v->name)
+        p = p->next;
+    bool number =
+        p && p->type && !p->type->ndim && p->type->name && kj_type_named(p->type->name) != KJ_VOID;
+    return number ? p->type : NULL;
+}
+
 static void warn_of_unread(const kj_body *b, const kj_named_value *v)
 {
     if (v->read || v->name[0] == '_' || v->kind == KJ_B_OTHER)
@@ -89,7 +100,15 @@ static void warn_of_unread(const kj_body *b, const kj_named_value *v)
                 : parameter ? "parameter '%s' is never used"
                             : "'%s' is never used",
                 v->name);
-    kj_hint(b->diag, m, "remove it, or let its name begin with '_'");
+    const kj_type_ref *number = parameter && v->assigned ? number_of(b, v) : NULL;
+    if (number)
+        kj_hint(
+            b->diag, m,
+            "a number is the thread's own: what the caller is to have goes to an array, %s: %s[], "
+            "and an element %s[i], or atomic.add(%s, 0, ...)",
+            v->name, number->name, v->name, v->name);
+    else
+        kj_hint(b->diag, m, "remove it, or let its name begin with '_'");
 }
 
 static void warn_of_below(const kj_body *b, const kj_named_value *v)

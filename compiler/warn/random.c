@@ -31,10 +31,8 @@ static bool is_fixed(const kj_body *b, const kj_expr *e)
 }
 
 /* random.uniform(0, 1), meant as from 0 to 1: number 1 of seed 0 in all threads. */
-void kj_warn_of_random(kj_body *b, const kj_expr *e)
+static void warn_of_fixed(kj_body *b, const kj_expr *e)
 {
-    if (b->picked || !is_random(b, e))
-        return;
     const kj_expr *callee = e->u.call.callee, *seed = seed_of(e);
     bool uniform = strcmp(callee->u.member.name, "uniform") == 0;
     if (!seed || !is_fixed(b, seed) || !is_fixed(b, seed->next))
@@ -136,4 +134,62 @@ void kj_warn_of_same_numbers(kj_body *b, const kj_expr *init)
 {
     if (!kj_warn_in_run(b) && kj_warns(b->diag, KJ_RULE_SAME_RANDOM))
         see_call(b, init);
+}
+
+/* ---- The same number in each turn ---- */
+
+/* k of `for k in range(n)`, and n where it has a name. */
+static const char *turn_of(kj_body *b, const kj_expr *place)
+{
+    const kj_stmt *loop = b->loop;
+    const kj_expr *iter = loop->kind == KJ_S_FOR ? loop->u.for_.iter : NULL;
+    const kj_name *name = iter ? loop->u.for_.names : NULL;
+    const kj_expr *n =
+        iter && iter->kind == KJ_E_CALL && kj_warn_is_builtin(b, iter->u.call.callee, "range")
+            ? iter->u.call.args
+            : NULL;
+    if (!n || n->next || name->next || name->name[0] == '_' || place->kind != KJ_E_NAME ||
+        (n->kind != KJ_E_NAME && n->kind != KJ_E_INT))
+        return NULL;
+    const char *text = kj_warn_text(b, n->span.begin, n->span.end);
+    return text ? kj_arena_printf(b->diag->arena, "%s * %s + %s", place->u.name, text, name->name)
+                : NULL;
+}
+
+static bool is_same_in_turns(const kj_body *b, const kj_expr *e)
+{
+    if (!b->loop || b->picked != b->loop_picked || !seed_of(e))
+        return false;
+    for (const kj_expr *arg = e->u.call.args; arg; arg = arg->next)
+        if (!stays(b, arg, b->loop->span.begin))
+            return false;
+    return true;
+}
+
+static void tell_turns(kj_body *b, const kj_expr *e)
+{
+    const kj_expr *place = seed_of(e)->next;
+    kj_message *m = kj_warn(b->diag, e->span, KJ_RULE_SAME_RANDOM,
+                            "each turn of the loop gets the same number here");
+    const char *turn = turn_of(b, place);
+    const char *front = kj_warn_text(b, e->span.begin, place->span.begin);
+    const char *behind = kj_warn_text(b, place->span.end, e->span.end);
+    if (turn && front && behind)
+        kj_write(b->diag, m, e->span, "%s %s%s", front, turn, behind);
+    else
+        kj_hint(
+            b->diag, m,
+            "a seed and the number's place make it: i * n + k of n turns that k counts; where the "
+            "same is meant, make it in front of the loop");
+    kj_note(b->diag, m, (kj_span){b->loop->span.begin, b->loop->span.begin + 1}, "the loop");
+}
+
+void kj_warn_of_random(kj_body *b, const kj_expr *e)
+{
+    if (!is_random(b, e))
+        return;
+    if (is_same_in_turns(b, e))
+        tell_turns(b, e);
+    else if (!b->picked)
+        warn_of_fixed(b, e);
 }

@@ -248,6 +248,17 @@ static void see_let(kj_body *b, const kj_stmt *st)
 
 static void see_list(kj_body *b, const kj_stmt *list);
 
+static void see_turns(kj_body *b, const kj_stmt *loop, const kj_stmt *list)
+{
+    const kj_stmt *outer = b->loop;
+    int picked = b->loop_picked;
+    b->loop = loop;
+    b->loop_picked = b->picked;
+    see_list(b, list);
+    b->loop = outer;
+    b->loop_picked = picked;
+}
+
 static void note_looped(kj_body *b, kj_named_value *name, kj_span at)
 {
     kj_looped *made = KJ_NEW(b->arena, kj_looped);
@@ -306,7 +317,7 @@ static void see_for(kj_body *b, const kj_stmt *st)
         v->steps = steps;
         least = -1;
     }
-    see_list(b, st->u.for_.body);
+    see_turns(b, st, st->u.for_.body);
     kj_warn_close(b, before);
 }
 
@@ -389,7 +400,7 @@ static void see_stmt(kj_body *b, const kj_stmt *st)
             see_condition(b, st->u.while_.test);
         picked = picks(st->u.while_.test, true);
         b->picked += picked;
-        see_list(b, st->u.while_.body);
+        see_turns(b, st, st->u.while_.body);
         b->picked -= picked;
         break;
     case KJ_S_BLOCK: see_list(b, st->u.block.body); break;

@@ -11,7 +11,7 @@ from tree import walk
 
 FAR = 1000003       # stands once in the program: where the index is planted
 WARNINGS = {"unused-variable", "unused-parameter", "unused-value", "unreachable", "shadowed", "constant-condition",
-            "bits-in-chain", "division-by-zero", "step-zero", "index-below-zero", "slow-axis", "few-threads", "same-random", "directive",
+            "bits-in-chain", "division-by-zero", "step-zero", "index-below-zero", "slow-axis", "few-threads", "same-random", "directive", "same-element",
             "same-blocks", "lost-write", "xor-power", "shift-count", "text-format",
             "turned-assignment", "narrow-arithmetic", "narrow-product", "narrow-literal"}
 

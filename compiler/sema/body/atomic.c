@@ -72,6 +72,12 @@ static bool array_first(kj_sema *s, const kj_expr *arg, const kj_operand *v, kj_
         hint_part(s, m, arg, v->u.tuple.of, id);
     else if (arg->kind == KJ_E_INDEX)
         kj_hint(s->diag, m, "write %s(a, i%s), not %s(a[i]%s)", name, more, name, more);
+    else if (arg->kind == KJ_E_NAME && v->kind == KJ_V_SCALAR)
+        kj_hint(s->diag, m,
+                "a number is the thread's own; what threads share is an array: a parameter %s: "
+                "%s[], or "
+                "shared.array(1, %s)",
+                arg->u.name, kj_type_name(v->u.scalar.e->type), kj_type_name(v->u.scalar.e->type));
     return false;
 }
 

@@ -284,6 +284,12 @@ static void hint_truth(kj_sema *s, kj_message *m, const kj_operand *v, const cha
         kj_fix(s->diag, m, v->span, "true");
 }
 
+/* A name of a constant, or of a turn of a loop that is written out: what it stands for is not what was written. */
+static bool begins_name(char c)
+{
+    return kj_is_word(c) && !(c >= '0' && c <= '9');
+}
+
 kj_texpr *kj_condition(kj_sema *s, kj_operand v, const char *what)
 {
     if (v.kind == KJ_V_ERROR)
@@ -292,9 +298,10 @@ kj_texpr *kj_condition(kj_sema *s, kj_operand v, const char *what)
         return v.u.scalar.e;
     kj_message *m =
         kj_sema_error(s, v.span, KJ_RULE_NOT_BOOL, "%s is bool, not %s", what, kj_describe(s, &v));
-    if (kj_is_untyped(&v))
+    bool named = begins_name(s->diag->source->text[v.span.begin]);
+    if (kj_is_untyped(&v) && !named)
         hint_truth(s, m, &v, what);
-    else if (v.kind == KJ_V_SCALAR || kj_is_complex(&v))
+    else if (v.kind == KJ_V_SCALAR || kj_is_complex(&v) || v.kind == KJ_V_LITERAL)
         kj_write(s->diag, m, v.span, "%s != 0", kj_operand_text(s, v.span, "..."));
     else if (v.kind == KJ_V_TUPLE && !v.u.tuple.of && kj_type_of(v.u.tuple.items) == KJ_BOOL)
         kj_hint(s->diag, m, "write all(%s), or any(...)", kj_source_text(s, v.span, "..."));
