@@ -302,6 +302,16 @@ bool kj_wrong_test(const kj_mistake *x)
 
 /* ---- use ---- */
 
+/* use math, of other languages' modules. */
+static bool is_built_in(const char *name)
+{
+    static const char *const modules[] = {"math", "cmath", "numpy", "np", "cuda", "numba"};
+    for (size_t i = 0; i < sizeof modules / sizeof *modules; i++)
+        if (strcmp(name, modules[i]) == 0)
+            return true;
+    return false;
+}
+
 /* What others have behind std:: that is built in here, or is not. */
 static bool is_of_other_library(const char *module)
 {
@@ -366,6 +376,8 @@ bool kj_wrong_use(const kj_mistake *x)
                              "use takes a file's name in quotes, or std.NAME");
     if (further || (named && strcmp(kj_mistake_source(x->p, p->prev_span), "std") == 0))
         hint_library(x, m, path);
+    else if (named && is_built_in(kj_mistake_source(x->p, path)))
+        kj_hint(p->diag, m, "leave it away: sqrt(x) and the like are built in");
     else if (named && path.end - path.begin < 100)
         kj_hint(p->diag, m, "write use \"%s%s\"", kj_mistake_source(x->p, path),
                 kj_met(x, "end of line") ? ".knl" : "");

@@ -176,6 +176,13 @@ static void mismatch(kj_sema *s, const kj_operand *v, kj_dtype to, const char *w
         kj_note_open(s, m, v);
 }
 
+/* x[i] = 1,5 */
+static bool is_decimal_comma(const char *text, size_t digits)
+{
+    const char *behind = text + digits + (text[digits] == ',');
+    return digits && text[digits] == ',' && *behind && !behind[strspn(behind, "0123456789")];
+}
+
 kj_texpr *kj_coerce(kj_sema *s, kj_operand v, kj_dtype to, const char *what)
 {
     if (v.kind == KJ_V_ERROR || to == KJ_VOID)
@@ -194,7 +201,11 @@ kj_texpr *kj_coerce(kj_sema *s, kj_operand v, kj_dtype to, const char *what)
         else if (root)
             kj_hint(s->diag, m, "an element of '%s' has %d %s", root->name, root->ndim,
                     root->ndim == 1 ? "index" : "indices");
-        if (v.kind == KJ_V_TUPLE && !v.u.tuple.of)
+        const char *whole = v.kind == KJ_V_TUPLE ? kj_source_text(s, v.span, "") : "";
+        const size_t digits = strspn(whole, "0123456789");
+        if (is_decimal_comma(whole, digits))
+            kj_write(s->diag, m, v.span, "%.*s.%s", (int)digits, whole, whole + digits + 1);
+        else if (v.kind == KJ_V_TUPLE && !v.u.tuple.of)
             kj_hint(s->diag, m, "a part of it is %s[0]", kj_source_text(s, v.span, "..."));
         if (kj_is_complex(&v))
             kj_hint(s->diag, m, "write abs(%s), or its .real or .imag",

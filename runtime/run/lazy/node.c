@@ -52,6 +52,9 @@ static bool different_shapes(kj_run *r, kj_span at, int ndim, const int64_t *sha
     char x[KJ_SHAPE_TEXT], y[KJ_SHAPE_TEXT];
     kj_run_fail(r, KJIT_SHAPE, at, "the shapes %s and %s do not go together",
                 kj_shape_text(ndim, shape, x), kj_shape_text(n, other, y));
+    if (ndim - n == 1 || n - ndim == 1) /* a / a.sum(axis=1) */
+        return kj_run_hint(r, "axes meet from the last one on; equal extents do, and 1 and any; "
+                              "a.sum(axis=1, keepdims=true) and its like keep their axis");
     return kj_run_hint(r, "axes meet from the last one on; equal extents do, and 1 and any");
 }
 
