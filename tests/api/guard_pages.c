@@ -51,16 +51,20 @@ static void launch_1d(kjit_module *mod, kjit_dtype dtype, int n, int block, bool
     drop(fo);
 }
 
+/* Each type with every second of the blocks, which differ from type to type and from program to program. */
 static void sizes_by(const char *source, int n, const kjit_dtype *types, int nblocks)
 {
     static const int blocks[] = {31, 64, 1, 256};
+    static int programs;
     kjit_module *mod = module(source);
-    int nsides = 2;
-    if (!on_cpu())
-        nblocks = nsides = 1; /* a GPU runs the same code in all, and what is fenced is copied */
+    int nsides = 2, nsizes = NSIZES, first = programs++;
+    if (!on_cpu()) { /* a GPU runs the same code in all, and what is fenced is copied */
+        nblocks = nsides = 1;
+        nsizes = NSIZES / 2;
+    }
     for (int t = 0; t < n; t++)
-        for (int b = 0; b < nblocks; b++)
-            for (int s = 0; s < NSIZES; s++)
+        for (int b = nblocks > 1 ? (first + t) % 2 : 0; b < nblocks; b += 2)
+            for (int s = 0; s < nsizes; s++)
                 for (int low = 0; low < nsides; low++)
                     launch_1d(mod, types[t], sizes[s], blocks[b], low);
     kjit_module_free(mod);

@@ -15,7 +15,7 @@ import tempfile
 
 import inject
 
-FIRST, AGAIN = 12, 5
+FIRST, AGAIN = 6, 9
 SCENARIOS = [("failing_launches", {}, True), ("failing_launches cancellable", {}, False)]
 SHUT_DOWN = 4  # behind that every call fails, not the one alone
 # Of these each is as good as any other; inject.py has them.
