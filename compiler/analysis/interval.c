@@ -28,13 +28,12 @@ kj_interval kj_interval_of_type(kj_dtype type)
     return (kj_interval){-((int64_t)1 << (bits - 1)), ((int64_t)1 << (bits - 1)) - 1};
 }
 
-/* The lower end of one beyond an i64 is a number below it: an end of everything would stand for itself in quotients. */
 kj_interval kj_interval_of_const(kj_value v)
 {
     if (v.type == KJ_BOOL)
         return (kj_interval){v.b, v.b};
     if (!kj_is_signed(v.type) && v.u > INT64_MAX)
-        return (kj_interval){kj_no_most - 1, kj_no_most};
+        return (kj_interval){kj_no_most, kj_no_most};
     return (kj_interval){v.i, v.i};
 }
 
@@ -56,34 +55,37 @@ static int64_t add(int64_t a, int64_t b, int64_t open)
     return sum;
 }
 
-static int64_t negative(int64_t a)
+/* The lower end of what has this upper one turned round, and the upper of a lower. */
+static int64_t negative_low(int64_t hi)
 {
-    return a == kj_no_least ? kj_no_most : a == kj_no_most ? kj_no_least : -a;
+    return hi == kj_no_most ? kj_no_least : hi == kj_no_least ? kj_no_most : -hi;
 }
 
-static int64_t product(int64_t a, int64_t b)
+static int64_t negative_high(int64_t lo)
+{
+    return lo == kj_no_least ? kj_no_most : -lo;
+}
+
+/* `open`: one of the two is. */
+static int64_t product(int64_t a, int64_t b, bool open)
 {
     int64_t out;
     if (a == 0 || b == 0)
         return 0;
-    if (is_open(a) || is_open(b) || __builtin_mul_overflow(a, b, &out))
+    if (open || __builtin_mul_overflow(a, b, &out))
         return (a < 0) == (b < 0) ? kj_no_most : kj_no_least;
     return out;
 }
 
-/* b > 0 */
-static int64_t floored(int64_t a, int64_t b)
+/* b > 0; where that end is open, a's quotient is next to 0. */
+static int64_t floored(int64_t a, int64_t b, bool open)
 {
-    if (is_open(a))
-        return a;
-    return a / b - (a % b < 0);
+    return open ? -(a < 0) : a / b - (a % b < 0);
 }
 
-static int64_t raised(int64_t a, int64_t b)
+static int64_t raised(int64_t a, int64_t b, bool open)
 {
-    if (is_open(a))
-        return a;
-    return a / b + (a % b > 0);
+    return open ? a > 0 : a / b + (a % b > 0);
 }
 
 /* The least number of ones that is not below a natural a. */
@@ -98,19 +100,34 @@ static const kj_interval everything = {INT64_MIN, INT64_MAX};
 
 static kj_interval multiply(kj_interval a, kj_interval b)
 {
-    int64_t p[4] = {product(a.lo, b.lo), product(a.lo, b.hi), product(a.hi, b.lo),
-                    product(a.hi, b.hi)};
+    bool lows[2] = {a.lo == kj_no_least, b.lo == kj_no_least},
+         highs[2] = {a.hi == kj_no_most, b.hi == kj_no_most};
+    int64_t p[4] = {
+        product(a.lo, b.lo, lows[0] || lows[1]), product(a.lo, b.hi, lows[0] || highs[1]),
+        product(a.hi, b.lo, highs[0] || lows[1]), product(a.hi, b.hi, highs[0] || highs[1])};
     return (kj_interval){min(min(p[0], p[1]), min(p[2], p[3])),
                          max(max(p[0], p[1]), max(p[2], p[3]))};
+}
+
+typedef int64_t quotient(int64_t a, int64_t b, bool open);
+
+/* Ends that are open stay so; b > 0. */
+static kj_interval parted(kj_interval a, kj_interval b, quotient *of)
+{
+    bool open = b.hi == kj_no_most;
+    kj_interval out = a;
+    if (a.lo != kj_no_least)
+        out.lo = a.lo < 0 ? of(a.lo, b.lo, false) : of(a.lo, b.hi, open);
+    if (a.hi != kj_no_most)
+        out.hi = a.hi < 0 ? of(a.hi, b.hi, open) : of(a.hi, b.lo, false);
+    return out;
 }
 
 static kj_interval divide(kj_interval a, kj_interval b)
 {
     if (b.lo < 0)
         return everything;
-    int64_t least = max(b.lo, 1), most = max(b.hi, 1);
-    kj_interval out = {floored(a.lo, a.lo < 0 ? least : most),
-                       floored(a.hi, a.hi < 0 ? most : least)};
+    kj_interval out = parted(a, (kj_interval){max(b.lo, 1), max(b.hi, 1)}, floored);
     if (b.lo <= 0) /* by 0 it is 0 */
         out = (kj_interval){min(out.lo, 0), max(out.hi, 0)};
     return out;
@@ -155,7 +172,8 @@ static kj_interval shifted(kj_dtype type, kj_interval a, kj_interval by)
 static int64_t last(int64_t start, int64_t beyond, int64_t step)
 {
     int64_t reach;
-    return __builtin_sub_overflow(beyond, start, &reach) ? beyond : start + reach / step * step;
+    bool far = step == -1 || __builtin_sub_overflow(beyond, start, &reach);
+    return far ? beyond : start + reach / step * step;
 }
 
 static kj_interval turns(kj_interval start, kj_interval stop, kj_interval step)
@@ -184,7 +202,7 @@ static kj_interval absolute(kj_interval a)
 {
     if (a.lo >= 0)
         return a;
-    return (kj_interval){a.hi < 0 ? negative(a.hi) : 0, max(negative(a.lo), a.hi)};
+    return (kj_interval){a.hi < 0 ? negative_low(a.hi) : 0, max(negative_high(a.lo), a.hi)};
 }
 
 static bool is_empty(kj_interval x)
@@ -198,16 +216,15 @@ static kj_interval apply(kj_interval_op op, kj_dtype type, kj_interval a, kj_int
     switch (op) {
     case KJ_IV_ADD: return (kj_interval){add(a.lo, b.lo, kj_no_least), add(a.hi, b.hi, kj_no_most)};
     case KJ_IV_SUB:
-        return (kj_interval){add(a.lo, negative(b.hi), kj_no_least),
-                             add(a.hi, negative(b.lo), kj_no_most)};
+        return (kj_interval){add(a.lo, negative_low(b.hi), kj_no_least),
+                             add(a.hi, negative_high(b.lo), kj_no_most)};
     case KJ_IV_MUL: return multiply(a, b);
     case KJ_IV_DIV: return divide(a, b);
     case KJ_IV_MOD: return modulo(a, b);
     case KJ_IV_CEIL:
         if (b.lo <= 0)
             return everything;
-        return (kj_interval){raised(a.lo, a.lo < 0 ? b.lo : b.hi),
-                             raised(a.hi, a.hi < 0 ? b.hi : b.lo)};
+        return parted(a, b, raised);
     case KJ_IV_SHR: return shifted(type, a, b);
     case KJ_IV_AND: return both_bits(a, b);
     case KJ_IV_OR: return either_bits(a, b);

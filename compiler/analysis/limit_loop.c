@@ -127,22 +127,52 @@ static int either(kj_limit_walk *w, int a, int b)
     return a && b ? kj_graph_node(&w->state.graph, KJ_IV_HULL, KJ_I64, a, b, 0) : 0;
 }
 
+static kj_limit_guess *find_guess(kj_limit_turn *t, const kj_texpr *value)
+{
+    kj_limit_guess *begin = t->guess, *g = begin;
+    if (!g)
+        return NULL;
+    do {
+        g = g->next;
+        if (g->value == value)
+            return t->guess = g;
+    } while (g != begin);
+    return NULL;
+}
+
+/* Of one that is walked over again all that was guessed is to hold. */
+static void note_guess(kj_limit_walk *w, kj_limit_turn *t, const kj_texpr *value, int how)
+{
+    kj_limit_guess *g = find_guess(t, value);
+    if (!g) {
+        g = KJ_NEW(w->state.arena, kj_limit_guess);
+        *g = (kj_limit_guess){.next = t->guess ? t->guess->next : g, .value = value};
+        if (t->guess)
+            t->guess->next = g;
+        t->guess = g;
+    }
+    g->how |= how;
+}
+
+/* The second walk demands what the first one guessed, not what it would guess itself: it may know less, where facts or looks
+ * have run out. */
 static void turn(kj_limit_walk *w, kj_limit_loop *l, kj_limit_turn *t, const kj_texpr *value,
                  int range)
 {
-    question q = {w, l, t->var, true};
-    int guessed = of_value(&q, value);
+    question q = {w, l, t->var, l->guess};
+    int how = of_value(&q, value);
     if (l->guess) {
+        note_guess(w, t, value, how);
         t->any = either(w, t->any, range);
-        if (!(guessed & (RISES | STAYS_NATURAL)))
+        if (!(how & (RISES | STAYS_NATURAL)))
             t->low = either(w, t->low, range);
-        else if (!(guessed & RISES))
+        else if (!(how & RISES))
             t->low = either(w, t->low, kj_graph_const(&w->state.graph, 0, 0));
-        if (!(guessed & FALLS))
+        if (!(how & FALLS))
             t->high = either(w, t->high, range);
     } else if (!t->plain) {
-        q.guess = false;
-        if ((of_value(&q, value) & guessed) != guessed) {
+        const kj_limit_guess *g = find_guess(t, value);
+        if (!g || (how & g->how) != g->how) {
             t->plain = true;
             l->failed = true;
         }

@@ -18,10 +18,18 @@ typedef struct kj_limit_ends {
 
 /* A variable that a loop assigns: what it is before the first turn and was assigned in any, and the same
  * without what cannot make it less (low), or more (high). */
+/* What is guessed of one assignment, in a ring in their order. */
+typedef struct kj_limit_guess {
+    struct kj_limit_guess *next;
+    const kj_texpr *value;
+    int how;
+} kj_limit_guess;
+
 typedef struct kj_limit_turn {
     const kj_var *var;
     int any, low, high;
-    bool plain; /* low and high were not found to hold */
+    kj_limit_guess *guess; /* the one that was looked at last; NULL: there is none */
+    bool plain;            /* low and high were not found to hold */
 } kj_limit_turn;
 
 typedef struct kj_limit_loop {
