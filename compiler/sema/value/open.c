@@ -31,7 +31,8 @@ struct kj_open {
     kj_operand *first; /* what it begins as */
     kj_dtype type;     /* that is known; KJ_VOID: none */
     kj_dtype wanted;   /* what a walk that was kept would have it be; KJ_VOID: that type */
-    kj_span decided;   /* the value that gave it the type; empty: a literal */
+    kj_span decided;   /* the value that first gave it the type; empty: a literal */
+    kj_dtype as;       /* and that type; KJ_VOID: none */
     /* In this walk: */
     kj_dtype given; /* what typed values have in common */
     literals literals;
@@ -180,6 +181,7 @@ kj_open *kj_open_variable(kj_sema *s, const char *name, kj_span span, const kj_o
                      .copy = s->frame ? s->frame->copy : 0,
                      .type = KJ_VOID,
                      .wanted = KJ_VOID,
+                     .as = KJ_VOID,
                      .given = KJ_VOID,
                      .literals = no_literals,
                      .now = KJ_VOID};
@@ -250,7 +252,9 @@ void kj_open_given(kj_sema *s, const kj_operand *to, const kj_operand *v)
     if (now == KJ_VOID || now == o->now)
         return;
     o->now = now;
-    o->decided = v->span;
+    if (o->as != now) /* later walks take all values as of that type, whose it was not */
+        o->decided = v->span;
+    o->as = now;
     if (s->opens->guessing && o->given != KJ_VOID && (o->type == KJ_VOID || o->fresh)) {
         s->opens->learnt |= o->type != now;
         o->type = now;
