@@ -482,6 +482,7 @@ static kj_operand part_of_element(kj_sema *s, const kj_expr *e, const kj_operand
     kj_tstmt **at = s->sink->tail;
     kj_texpr *i = vector_index(s, e, v, a->of->n, &as);
     kj_operand out = *v;
+    as.alone = true;
     if (!i)
         return kj_no_value(e->span);
     if (s->sink->tail != at || kj_has_effect(i))

@@ -82,6 +82,7 @@ typedef struct kj_written {
     kj_span at;
     kj_dtype type;
     kj_span of;
+    bool alone; /* what is written as `of` has no other axis, whatever the view has */
 } kj_written;
 kj_written kj_written_index(const kj_operand *v, kj_span of);
 /* The text of a constant one. */

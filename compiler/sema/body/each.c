@@ -110,6 +110,18 @@ static bool has_all(const kj_sema *s, const kj_each *each, const kj_tarray *a)
     return a == each->of || (each->of && kj_same_shape(s, a, each->of));
 }
 
+/* The element of a turn, checked where the view may have none: whose index that is, its own place says. */
+static kj_tarray *element(kj_sema *s, const kj_each *each, const kj_operand *v, kj_texpr **index)
+{
+    kj_tarray *a = v->u.array;
+    kj_written as[KJ_MAX_NDIM];
+    for (int i = 0; i < a->ndim; i++) {
+        index[i] = each->index[each->ndim - a->ndim + i];
+        as[i] = (kj_written){.at = v->span, .type = KJ_I64};
+    }
+    return has_all(s, each, a) ? a : kj_index_checked(s, a, index, as);
+}
+
 bool kj_each_find(kj_sema *s, const kj_expr *e, kj_operand *out)
 {
     kj_each *each = s->each;
@@ -120,11 +132,7 @@ bool kj_each_find(kj_sema *s, const kj_expr *e, kj_operand *out)
     *out = *v;
     if (v->kind != KJ_V_ARRAY)
         return true;
-    kj_tarray *a = v->u.array;
-    for (int i = 0; i < a->ndim; i++)
-        index[i] = each->index[each->ndim - a->ndim + i];
-    if (!has_all(s, each, a))
-        a = kj_index_checked(s, a, index, NULL);
+    kj_tarray *a = element(s, each, v, index);
     *out = kj_load_element(s, a, index, e->span);
     return true;
 }
@@ -134,12 +142,8 @@ bool kj_each_place(kj_sema *s, kj_each *each, kj_operand *out)
     const kj_operand *v = leaf(each, each->e);
     if (!v || v->kind != KJ_V_ARRAY || !v->u.array->of)
         return false;
-    kj_tarray *a = v->u.array;
     kj_texpr **index = KJ_NEW_ARRAY(s->arena, kj_texpr *, KJ_MAX_NDIM);
-    for (int i = 0; i < a->ndim; i++)
-        index[i] = each->index[each->ndim - a->ndim + i];
-    if (!has_all(s, each, a))
-        a = kj_index_checked(s, a, index, NULL);
+    kj_tarray *a = element(s, each, v, index);
     *out = (kj_operand){.kind = KJ_V_PLACE, .span = each->e->span};
     out->u.place.array = a;
     out->u.place.index = index;

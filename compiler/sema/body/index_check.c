@@ -20,7 +20,7 @@ static bool is_inside(const kj_sema *s, const kj_texpr *index, const kj_texpr *e
 kj_written kj_written_index(const kj_operand *v, kj_span of)
 {
     bool wide = v->kind == KJ_V_SCALAR && v->u.scalar.e->type == KJ_U64;
-    return (kj_written){v->span, wide ? KJ_U64 : KJ_I64, of};
+    return (kj_written){v->span, wide ? KJ_U64 : KJ_I64, of, false};
 }
 
 const char *kj_index_text(kj_sema *s, const kj_texpr *index, const kj_written *as)
@@ -39,7 +39,7 @@ static kj_site *index_site(kj_sema *s, const kj_tarray *a, int axis, kj_written 
                       .span = as.at,
                       .fault = true,
                       .indexed = kj_source_text(s, as.of, a->name ? a->name : "an array"),
-                      .axis = a->ndim == 1 ? -1 : axis,
+                      .axis = a->ndim == 1 || as.alone ? -1 : axis,
                       .child = s->child,
                       .parts = parts,
                       .nparts = 2,
