@@ -169,7 +169,8 @@ static kjit_status read_all(reader *r, kjit_array **out)
 /* Text that nothing says is meant as bytes: as numbers of several bytes it would be none that anybody wrote. */
 static const char *text_format(const kj_load_request *q)
 {
-    bool told = q->kind != q->path || q->shape || q->offset != 0 || q->big_endian;
+    bool told = q->kind != q->path || kj_ends_with(q->path, ".raw") || q->shape || q->offset != 0 ||
+                q->big_endian;
     bool bytes = q->dtype != KJ_VOID && !q->of && kj_types[q->dtype].size == 1;
     return told || bytes ? NULL : kj_table_format(q->path);
 }
