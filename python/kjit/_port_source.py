@@ -32,10 +32,29 @@ class Named(NamedTuple):
 
 
 class Function:
-    """A function that is ported: its tree, and the source it stands in."""
+    """A function that is ported: its tree, and the source it stands in. live: what the defaults of its parameters are, by their
+    names, where it is a function of Python's: then they are not what their text says by now."""
 
-    def __init__(self, source, node, key):
-        self.source, self.node, self.key = source, node, key
+    def __init__(self, source, node, key, live=None):
+        self.source, self.node, self.key, self.live = source, node, key, live
+
+    def defaults(self):
+        """{parameter: what its default stands for, a Named, or None where that is no constant}."""
+        if self.live is not None:
+            return self.live
+        arguments = self.node.args
+        places = [a.arg for a in arguments.posonlyargs + arguments.args]
+        trees = dict(zip(places[::-1], arguments.defaults[::-1]))
+        trees.update({a.arg: d for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults) if d})
+        return {name: self._default(tree) for name, tree in trees.items()}
+
+    def _default(self, tree):
+        for node in ast.walk(tree):
+            statement = self.source.statements.get(node.id) if isinstance(node, ast.Name) else None
+            if isinstance(statement, ast.AST) and statement.lineno > self.node.lineno:
+                return None  # it had another value then
+        value = self.source._constant(tree)
+        return None if value is None else Named("value", value)
 
     @property
     def name(self):
@@ -371,8 +390,16 @@ def of_function(function, known=None):
     node = next((s for s in source.tree.body if isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef))), None)
     if node is None:
         raise _errors.ArgumentError(f"the source of '{function.__name__}' has no def: give its text")
-    known[function] = Function(source, node, (id(source), function.__name__))
+    known[function] = Function(source, node, (id(source), function.__name__), _defaults_of(function, inner))
     return known[function]
+
+
+def _defaults_of(function, functions):
+    code, values = function.__code__, function.__defaults__ or ()
+    places = code.co_varnames[:code.co_argcount]
+    found = dict(zip(places[len(places) - len(values):], values))
+    found.update(function.__kwdefaults__ or {})
+    return {name: _of_value(name, value, functions) for name, value in found.items()}
 
 
 def of_text(text, file, name):

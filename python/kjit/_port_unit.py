@@ -263,18 +263,17 @@ class Unit:
         trees = {tree: body.expr(tree) for tree in list(node.args) + [k.value for k in node.keywords]}
         if [t for t in trees] != order and not all(e.pure for e in trees.values()):
             raise body.fail(node, "these arguments are computed in another order here", "give them by place")
-        defaults = dict(zip(names[::-1], (arguments.defaults or [])[::-1]))
-        defaults.update({a.arg: d for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults) if d})
-        values = []
+        defaults, values = function.defaults(), []
         for name in names:
             if name in found:
                 values.append(trees[found[name]])
                 continue
             if name not in defaults:
                 raise body.fail(node, f"'{function.name}' needs '{name}'")
-            value = function.source._constant(defaults[name])
-            if value is None:
+            meant = defaults[name]
+            if meant is None or meant.kind != "value":
                 raise body.fail(node, f"the default of '{name}' is no constant", "give it in the call")
+            value = meant.value
             values.append(self.constant(name, value) if not isinstance(value, (int, float)) else literal(value))
         return values
 

@@ -232,6 +232,23 @@ class Uses(unittest.TestCase):
             kjit.numba_port(names["kernel"])[1, 1](x)
             self.assertEqual(x[0], number)
 
+    def test_defaults_are_what_they_were(self):
+        names = {"cuda": cuda}
+        text = ("S, T = 3, (1, 2)\ndef made(at):\n    def inner(x, k=at + 1): return x * k\n    return inner\n"
+                "f, g = made(1), made(2)\ndef h(x, n=S, m=T[1], *, s=1.5, r=len(T)): return x * n + m * s + r\nS = 9\n"
+                "def kernel(x):\n    x[0] = f(10)\n    x[1] = g(10)\n    x[2] = h(1)\n    x[3] = h(1, 2, s=4.0)\n")
+        linecache.cache["then.py"] = (len(text), None, text.splitlines(True), "then.py")
+        exec(compile(text, "then.py", "exec"), names)
+        x, wanted = np.zeros(4), np.zeros(4)
+        names["kernel"](wanted)
+        kjit.numba_port(names["kernel"])[1, 1](x)
+        self.assertEqual(x.tolist(), wanted.tolist())
+        with self.assertRaisesRegex(kjit.CompileError, "the default of 'n' is no constant"):
+            kjit.numba_port("D = 3\ndef f(x, n=D): return x * n\nD = 5\ndef k(x): x[0] = f(1)\n", "f64[]").text
+        x = np.zeros(1)
+        kjit.numba_port("D = 3\ndef f(x, n=D, *, s=2): return x * n * s\ndef k(x): x[0] = f(1)\n")[1, 1](x)
+        self.assertEqual(x[0], 6)
+
     def test_the_kernel_of_a_text_is_what_no_other_function_calls(self):
         x = np.arange(4)
         kjit.numba_port("def f(p, x):\n    return p[0] + x[p[1]], (p, 2.5)\ndef k(x):\n    q = f((5, 2), x)\n"
