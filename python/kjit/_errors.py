@@ -155,8 +155,10 @@ def _hint_type(text):
     if not found or found[3].count(",") + 1 != len([extent for extent in found[5].split(",") if extent.strip()]):
         return text
     name, dtype, kinds = found[1], found[2], {found[2][0], found[4]}
+    if found[4] == "c" and dtype[0] != "c":
+        return text  # half of each number would go
     bound = "float" if kinds == {"f"} else "int" if kinds <= {"i", "u"} else None
-    return f"{text}: {name}.astype(\"{numpy_name(dtype)}\") is one" + (
+    return f"{text}: {name} = {name}.astype(\"{numpy_name(dtype)}\") makes one" + (
         f"; <T: {bound}> behind the kernel's name and {name}: T{found[3]} take both" if bound else "")
 
 

@@ -192,7 +192,7 @@ class Module(_kjit.Module):
             return
         known = _types.NAMES.get(array._dtype, "records")
         raise _errors.ArgumentError(f"param '{name}' takes {declared[0]}, not an array of {known}, shape {array.shape}"
-                                    + (f": {name}.astype(\"{_errors.numpy_name(kind)}\") is one" if array.ndim == ndim else ""))
+                                    + (f": {name} = {name}.astype(\"{_errors.numpy_name(kind)}\") makes one" if array.ndim == ndim else ""))
 
     def _param(self, name, value, folder):
         if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
