@@ -11,7 +11,9 @@ enum {
     PLACE = 1,           /* which thread it is */
     UNKNOWN = 8 | PLACE, /* perhaps: what others have given or stored */
     DATA = 2,            /* what is in an array, at a place of the thread's */
-    SIZE = 4             /* how many threads there are */
+    SIZE = 4,            /* how many threads there are */
+    TURN = 16,           /* which turn of a loop it is */
+    OTHERWISE = 32       /* the thread's place, not as it grows from thread to thread */
 };
 
 /* How few threads a condition lets through. */
@@ -98,7 +100,7 @@ static facts facts_of_load(together *w, const kj_texpr *e)
     uint8_t from = from_place(w, a, e->u.load.index);
     if (!given)
         return plain(UNKNOWN);
-    return plain(from ? DATA : 0);
+    return plain(from & ~TURN ? DATA : 0);
 }
 
 static facts facts_of_index(together *w, kj_index which)
@@ -106,6 +108,12 @@ static facts facts_of_index(together *w, kj_index which)
     bool place = which == KJ_THREAD_IDX || which == KJ_BLOCK_IDX || which == KJ_LANE_ID;
     w->places |= place;
     return plain(place ? PLACE : SIZE);
+}
+
+/* What is made of the thread's place: another number than one that grows with it. */
+static uint8_t derived(uint8_t from)
+{
+    return from & PLACE ? from | OTHERWISE : from;
 }
 
 /* place < bound, or <=: the first ones; of 0 and 1 the first one, perhaps. */
@@ -120,8 +128,8 @@ static facts facts_of_order(const kj_texpr *e, kj_op op, facts l, facts r)
     const uint8_t from = l.from | r.from;
     if (!(from & PLACE))
         return (facts){from, MANY, MANY};
-    const bool unknown = (from & UNKNOWN) == UNKNOWN || from & DATA;
-    if (unknown || (l.from & PLACE && r.from & PLACE))
+    const bool unknown = (from & UNKNOWN) == UNKNOWN || from & (DATA | OTHERWISE);
+    if (unknown || !kj_is_int(e->u.binary.lhs->type) || (l.from & PLACE && r.from & PLACE))
         return plain(from);
     bool left = l.from & PLACE, up = op == KJ_OP_LT || op == KJ_OP_LE;
     facts first = first_ones(from, left ? e->u.binary.rhs : e->u.binary.lhs);
@@ -145,12 +153,22 @@ static facts facts_of_comparison(const kj_texpr *e, facts l, facts r)
     return one;
 }
 
+/* A place or a number of threads, or a constant that is not below 0. */
+static bool is_natural(const kj_texpr *e, facts f)
+{
+    return f.from & (PLACE | SIZE) ||
+           (e->kind == KJ_TE_CONST && kj_is_int(e->type) && e->u.value.i >= 0);
+}
+
 static facts facts_of_binary(together *w, const kj_texpr *e)
 {
     facts l = facts_of(w, e->u.binary.lhs), r = facts_of(w, e->u.binary.rhs);
     if (kj_ops[e->u.binary.op].class == KJ_OPS_COMPARE)
         return facts_of_comparison(e, l, r);
-    return plain(l.from | r.from);
+    const uint8_t from = l.from | r.from;
+    bool grows = (e->u.binary.op == KJ_OP_ADD || e->u.binary.op == KJ_OP_MUL) &&
+                 is_natural(e->u.binary.lhs, l) && is_natural(e->u.binary.rhs, r);
+    return plain(grows ? from : derived(from));
 }
 
 static facts facts_of_logic(together *w, const kj_texpr *e)
@@ -176,14 +194,16 @@ static facts facts_of(together *w, const kj_texpr *e)
     case KJ_TE_LOGIC: return facts_of_logic(w, e);
     case KJ_TE_UNARY:
         arg = facts_of(w, e->u.unary.arg);
-        return e->u.unary.op == KJ_OP_NOT ? (facts){arg.from, arg.fails, arg.holds} : arg;
+        return e->u.unary.op == KJ_OP_NOT ? (facts){arg.from, arg.fails, arg.holds}
+                                          : plain(derived(arg.from));
+    case KJ_TE_CONVERT: return facts_of(w, e->u.unary.arg);
     case KJ_TE_INLINE: return w->vars[e->u.inline_.result->id].is;
     case KJ_TE_ATOMIC: return plain(UNKNOWN);
     case KJ_TE_CALL:
         if (kj_builtins[e->u.call.id].how == KJ_HOW_WARP)
             return plain(UNKNOWN);
-        return plain(from_operands(w, e));
-    default: return plain(from_operands(w, e));
+        return plain(derived(from_operands(w, e)));
+    default: return plain(derived(from_operands(w, e)));
     }
 }
 
@@ -210,6 +230,8 @@ static void assign(together *w, const kj_var *v, facts f, const around *up)
     uint8_t from = f.from;
     for (; up && up->depth > w->vars[v->id].depth; up = up->up)
         from |= up->from | (up->again ? w->exits : 0);
+    if (from != f.from)
+        from = derived(from);
     add(w, v, from == f.from && !v->mutable ? f : plain(from));
 }
 
@@ -322,6 +344,26 @@ static bool is_count(const kj_texpr *value, const kj_texpr *load)
     return lhs == load && rhs->kind == KJ_TE_CONST;
 }
 
+/* Does each write what the others do: a[i] | 4, max(a[i], 1)? */
+static bool is_alike(together *w, const kj_texpr *value, const kj_texpr *load)
+{
+    while (value->kind == KJ_TE_CONVERT)
+        value = value->u.unary.arg;
+    kj_builtin id = value->kind == KJ_TE_CALL ? value->u.call.id : KJ_NBUILTINS;
+    bool bits = value->kind == KJ_TE_BINARY &&
+                (value->u.binary.op == KJ_OP_AND || value->u.binary.op == KJ_OP_OR);
+    if (!bits && id != KJ_BI_MIN && id != KJ_BI_MAX)
+        return false;
+    const kj_texpr *part[KJ_MAX_OPERANDS];
+    bool alike = true;
+    for (int i = 0, n = kj_operands(value, part); i < n; i++) {
+        while (part[i]->kind == KJ_TE_CONVERT)
+            part[i] = part[i]->u.unary.arg;
+        alike &= part[i] == load || facts_of(w, part[i]).from == 0;
+    }
+    return alike;
+}
+
 /* `a[i] op= v`, or what has an atomic: `a[i] = 1 if a[i] > 0 else 2` may be meant. */
 static bool is_update(const kj_source *source, kj_span element, const char *atomic)
 {
@@ -344,8 +386,8 @@ static void tell(const together *w, const kj_tstmt *s, const kj_texpr *load, boo
     const char *who = data ? "threads whose indices are alike change one element"
                            : "all threads change this one element";
     kj_message *m =
-        kj_warn(diag, at, KJ_RULE_SAME_ELEMENT, "%s of '%s' at a time: what %s do is lost", who,
-                a->root->name, data ? "some of them" : "most of them");
+        kj_warn(diag, at, KJ_RULE_SAME_ELEMENT, "%s of '%s' at a time: what %s lost", who,
+                a->root->name, data ? "some of them do may be" : "most of them do is");
     if (atomic)
         kj_write(diag, m, whole, "%s", atomic);
     else
@@ -363,10 +405,12 @@ static void see_store(together *w, const kj_tstmt *s, const around *up)
     update u = {.store = s, .w = w};
     uint8_t from = from_place(w, a, s->u.store.index);
     passing few = few_of(up);
-    if (from & PLACE || few == ONE)
+    bool segment = from & DATA && from & TURN; /* of a segment: it may be the thread's own */
+    if (from & PLACE || segment || few == ONE)
         return;
     kj_walk_expr(s, s->u.store.value, find_load, &u);
-    if (u.load && ((!(from & DATA) && few == MANY) || is_count(s->u.store.value, u.load)))
+    if (u.load && !is_alike(w, s->u.store.value, u.load) &&
+        ((!(from & DATA) && few == MANY) || is_count(s->u.store.value, u.load)))
         tell(w, s, u.load, from & DATA);
 }
 
@@ -420,18 +464,23 @@ static void see_loop(together *w, const kj_tstmt *s, const around *up)
         see_list(w, s->u.while_.body, &in);
         return;
     }
-    facts start = facts_of(w, s->u.for_.start), step = facts_of(w, s->u.for_.step);
-    in.from = start.from | step.from | facts_of(w, s->u.for_.stop).from;
-    declare(w, s->u.for_.var, plain(start.from | step.from), up);
+    facts start = facts_of(w, s->u.for_.start), step = facts_of(w, s->u.for_.step),
+          stop = facts_of(w, s->u.for_.stop);
+    in.from = start.from | step.from | stop.from;
+    if ((step.from | stop.from) & PLACE) /* one may have turns alone */
+        in.few = ONE;
+    else if (start.from & PLACE)
+        in.few = (passing)first_ones(in.from, s->u.for_.stop).holds;
+    declare(w, s->u.for_.var, plain(start.from | step.from | TURN), up);
     see_list(w, s->u.for_.body, &in);
 }
 
-/* A loop that asks an atomic, or what others write, is a lock. */
+/* A loop that asks an atomic, or whose conditions ask what others write, is a lock. */
 static bool asks_others(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 {
     (void)ctx;
-    (void)s;
-    const kj_tarray *a = e && e->kind == KJ_TE_LOAD ? e->u.load.array : NULL;
+    bool asked = s->kind == KJ_TS_WHILE || s->kind == KJ_TS_IF;
+    const kj_tarray *a = asked && e && e->kind == KJ_TE_LOAD ? e->u.load.array : NULL;
     return !(e && e->kind == KJ_TE_ATOMIC) && !(a && (a->cache || a->root->written));
 }
 

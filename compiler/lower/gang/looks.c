@@ -209,9 +209,9 @@ static void walk_loop(plan *p, const kj_tstmt *s, const kj_tstmt *body)
                   !kj_loses(s->u.for_.body, NULL, false);
     if (!turns_look(p, s, sum_of(p, body, NULL, p->threads), copied))
         return;
-    walk_list(p, body,
-              NULL); /* the first turn begins with what was before, and each ends with a look */
-    p->since = 0;
+    walk_list(p, body, NULL); /* the first turn begins with what was before */
+    if (!copied)              /* and each ends with a look; copies begin with one */
+        p->since = 0;
     join(p, before);
 }
 
