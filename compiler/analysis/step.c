@@ -48,8 +48,7 @@ static kj_step either(kj_step a, kj_step b)
 
 static bool is_width(const kj_steps *f, const kj_texpr *e)
 {
-    while (e->kind == KJ_TE_CONVERT)
-        e = e->u.unary.arg;
+    e = kj_unconverted(e);
     return e->kind == KJ_TE_CONST
                ? e->u.value.i == f->kernel->block[0]
                : e->kind == KJ_TE_INDEX && e->u.index.which == KJ_BLOCK_DIM && e->u.index.axis == 0;
@@ -57,8 +56,7 @@ static bool is_width(const kj_steps *f, const kj_texpr *e)
 
 static bool is_const(const kj_texpr *e, int64_t *v)
 {
-    while (e->kind == KJ_TE_CONVERT)
-        e = e->u.unary.arg;
+    e = kj_unconverted(e);
     bool is = e->kind == KJ_TE_CONST && kj_is_int(e->type);
     *v = is ? e->u.value.i : 0;
     return is;

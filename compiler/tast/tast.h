@@ -165,6 +165,8 @@ typedef enum kj_texpr_kind {
 enum { KJ_MAX_CHECKS = KJ_MAX_NDIM + 1 /* an axis each, and a vector's part */ };
 enum { KJ_MAX_OPERANDS = 2 * KJ_MAX_NDIM + 2 * KJ_MAX_CHECKS + 3 };
 int kj_operands(const kj_texpr *e, const kj_texpr *out[KJ_MAX_OPERANDS]);
+/* Without the conversions around it. */
+const kj_texpr *kj_unconverted(const kj_texpr *e);
 /* Those of a store's place. */
 int kj_access_operands(const kj_tarray *a, kj_texpr *const *index,
                        const kj_texpr *out[KJ_MAX_OPERANDS]);

@@ -19,6 +19,13 @@ int kj_access_operands(const kj_tarray *a, kj_texpr *const *index,
     return n;
 }
 
+const kj_texpr *kj_unconverted(const kj_texpr *e)
+{
+    while (e->kind == KJ_TE_CONVERT)
+        e = e->u.unary.arg;
+    return e;
+}
+
 int kj_operands(const kj_texpr *e, const kj_texpr *out[KJ_MAX_OPERANDS])
 {
     int n = 0;

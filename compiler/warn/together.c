@@ -333,22 +333,17 @@ static bool find_load(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 /* A count: a constant more, or less. */
 static bool is_count(const kj_texpr *value, const kj_texpr *load)
 {
-    while (value->kind == KJ_TE_CONVERT) /* of 8 and 16 bits */
-        value = value->u.unary.arg;
+    value = kj_unconverted(value); /* of 8 and 16 bits */
     if (value->kind != KJ_TE_BINARY ||
         (value->u.binary.op != KJ_OP_ADD && value->u.binary.op != KJ_OP_SUB))
         return false;
-    const kj_texpr *lhs = value->u.binary.lhs, *rhs = value->u.binary.rhs;
-    while (lhs->kind == KJ_TE_CONVERT)
-        lhs = lhs->u.unary.arg;
-    return lhs == load && rhs->kind == KJ_TE_CONST;
+    return kj_unconverted(value->u.binary.lhs) == load && value->u.binary.rhs->kind == KJ_TE_CONST;
 }
 
 /* Does each write what the others do: a[i] | 4, max(a[i], 1)? */
 static bool is_alike(together *w, const kj_texpr *value, const kj_texpr *load)
 {
-    while (value->kind == KJ_TE_CONVERT)
-        value = value->u.unary.arg;
+    value = kj_unconverted(value);
     kj_builtin id = value->kind == KJ_TE_CALL ? value->u.call.id : KJ_NBUILTINS;
     bool bits = value->kind == KJ_TE_BINARY &&
                 (value->u.binary.op == KJ_OP_AND || value->u.binary.op == KJ_OP_OR);
@@ -357,9 +352,7 @@ static bool is_alike(together *w, const kj_texpr *value, const kj_texpr *load)
     const kj_texpr *part[KJ_MAX_OPERANDS];
     bool alike = true;
     for (int i = 0, n = kj_operands(value, part); i < n; i++) {
-        while (part[i]->kind == KJ_TE_CONVERT)
-            part[i] = part[i]->u.unary.arg;
-        alike &= part[i] == load || facts_of(w, part[i]).from == 0;
+        alike &= kj_unconverted(part[i]) == load || facts_of(w, part[i]).from == 0;
     }
     return alike;
 }

@@ -26,8 +26,7 @@ static bool is_int_of(const kj_texpr *e, int least, int most)
 
 static const kj_var *variable(const kj_texpr *e)
 {
-    while (e->kind == KJ_TE_CONVERT)
-        e = e->u.unary.arg;
+    e = kj_unconverted(e);
     return e->kind == KJ_TE_VAR ? e->u.var : NULL;
 }
 

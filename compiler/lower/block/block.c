@@ -186,13 +186,6 @@ static void poll(kj_lower *lo, const kj_tstmt *loop)
     kj_halt_poll(lo, loop);
 }
 
-static const kj_texpr *converted(const kj_texpr *e)
-{
-    while (e->kind == KJ_TE_CONVERT)
-        e = e->u.unary.arg;
-    return e;
-}
-
 static bool reads(const kj_texpr *e, const kj_var *v)
 {
     const kj_texpr *operands[KJ_MAX_OPERANDS];
@@ -210,10 +203,10 @@ static bool is_scaling(const kj_tstmt *s)
 {
     if (s->kind != KJ_TS_ASSIGN || !kj_is_int(s->u.assign.var->type))
         return false;
-    const kj_texpr *e = converted(s->u.assign.value);
+    const kj_texpr *e = kj_unconverted(s->u.assign.value);
     if (e->kind != KJ_TE_BINARY)
         return false;
-    const kj_texpr *from = converted(e->u.binary.lhs), *by = converted(e->u.binary.rhs);
+    const kj_texpr *from = kj_unconverted(e->u.binary.lhs), *by = kj_unconverted(e->u.binary.rhs);
     kj_op op = e->u.binary.op;
     bool shift = op == KJ_OP_SHL || op == KJ_OP_SHR;
     return (shift || op == KJ_OP_FLOORDIV || op == KJ_OP_MUL) && from->kind == KJ_TE_VAR &&

@@ -66,10 +66,7 @@ static void look_for(void *ctx, const kj_expr *e)
 
 static void add_side(kj_sema *s, report *r, kj_texpr *value, kj_span span, const char *otherwise)
 {
-    const kj_texpr *inner = value;
-    while (inner->kind == KJ_TE_CONVERT)
-        inner = inner->u.unary.arg;
-    if (!kj_is_const(inner) && !kj_has_effect(value) && r->site->nparts < r->cap)
+    if (!kj_is_const(kj_unconverted(value)) && !kj_has_effect(value) && r->site->nparts < r->cap)
         add_value(r, kj_arena_printf(s->arena, "%s", kj_source_text(s, span, otherwise)), value);
 }
 
