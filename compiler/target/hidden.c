@@ -1,26 +1,17 @@
 /* Values that LLVM does not see through, where what it makes of what it sees is wrong, or slow. */
 #include "target/target.h"
 
-#include <string.h>
-
-static void promise(LLVMContextRef ctx, LLVMValueRef call, const char *name)
-{
-    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
-    LLVMAddCallSiteAttribute(call, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                             LLVMCreateEnumAttribute(ctx, kind, 0));
-}
-
 LLVMValueRef kj_hidden(LLVMBuilderRef b, LLVMValueRef v)
 {
     static const char same[] = "=r,0"; /* of no instruction: its result is taken to be any */
-    LLVMContextRef ctx = LLVMGetBuilderContext(b);
+    const LLVMAttributeIndex whole = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
     LLVMTypeRef type = LLVMTypeOf(v), fn = LLVMFunctionType(type, &type, 1, false);
     LLVMValueRef code = LLVMGetInlineAsm(fn, "", 0, same, sizeof same - 1, false, false,
                                          LLVMInlineAsmDialectATT, false);
     LLVMValueRef call = LLVMBuildCall2(b, fn, code, &v, 1, "");
-    promise(ctx, call, "memory"); /* none */
-    promise(ctx, call, "nounwind");
-    promise(ctx, call, "willreturn");
+    kj_call_attribute(call, whole, "memory", 0); /* none */
+    kj_call_attribute(call, whole, "nounwind", 0);
+    kj_call_attribute(call, whole, "willreturn", 0);
     return call;
 }
 

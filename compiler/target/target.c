@@ -76,6 +76,13 @@ char *kj_llvm_text(char *text)
     return text;
 }
 
+void kj_call_attribute(LLVMValueRef call, LLVMAttributeIndex at, const char *name, uint64_t value)
+{
+    LLVMContextRef ctx = LLVMGetTypeContext(LLVMTypeOf(call));
+    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+    LLVMAddCallSiteAttribute(call, at, LLVMCreateEnumAttribute(ctx, kind, value));
+}
+
 char *kj_message_of(const char *text)
 {
     return kj_llvm_text(LLVMCreateMessage(text));

@@ -90,6 +90,9 @@ LLVMMemoryBufferRef kj_ptx_mend_text(LLVMMemoryBufferRef ptx);
 /* Calls of llvm.fma become calls of functions, which `adapt` gives the attributes of the module's. */
 void kj_soften_fma(LLVMModuleRef module, void (*adapt)(LLVMModuleRef module, LLVMValueRef f));
 
+/* An attribute of LLVM's by its name, of a call or of a part of it. */
+void kj_call_attribute(LLVMValueRef call, LLVMAttributeIndex at, const char *name, uint64_t value);
+
 /* ---- hidden.c ---- */
 
 /* The value, an integer or a pointer, in a register of a CPU, as one of which LLVM knows nothing; and a number of

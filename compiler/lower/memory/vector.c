@@ -11,6 +11,8 @@
 #include <llvm/Config/llvm-config.h>
 #include <string.h>
 
+#include "target/target.h"
+
 LLVMValueRef kj_call_masked(kj_lower *lo, const char *name, LLVMTypeRef *overloads,
                             LLVMValueRef first, LLVMValueRef second, LLVMValueRef third,
                             int aligned, int align)
@@ -30,11 +32,8 @@ LLVMValueRef kj_call_masked(kj_lower *lo, const char *name, LLVMTypeRef *overloa
             args[n++] = LLVMConstInt(lo->i32, (unsigned)align, false);
     }
     LLVMValueRef call = LLVMBuildCall2(lo->b, type, f, args, n, "");
-    if (!argument) {
-        unsigned kind = LLVMGetEnumAttributeKindForName("align", 5);
-        LLVMAddCallSiteAttribute(call, pointer + 1,
-                                 LLVMCreateEnumAttribute(lo->ctx, kind, (unsigned)align));
-    }
+    if (!argument)
+        kj_call_attribute(call, pointer + 1, "align", (unsigned)align);
     return call;
 }
 

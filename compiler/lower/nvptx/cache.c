@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "target/target.h"
+
 enum { READS = 1, WRITES = 2 }; /* LLVM's memory(argmem: ...) */
 
 /* The instruction moves `a->type` as bits; registers have 16 at least. */
@@ -20,28 +22,22 @@ static const char *register_letter(const kj_access *a)
     return size == 8 ? "l" : size == 4 ? "r" : "h";
 }
 
-static void attribute(kj_lower *lo, LLVMValueRef call, const char *name, uint64_t value)
-{
-    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
-    LLVMAddCallSiteAttribute(call, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                             LLVMCreateEnumAttribute(lo->ctx, kind, value));
-}
-
 /* `effect`: what it does to the memory it is given; 0 for any: then it stays where it is. What machine code is moved over,
  * LLVM asks the clobbers: the attribute alone is forgotten by then, and loads in front of a store went behind it. */
 static LLVMValueRef instruction(kj_lower *lo, const kj_access *a, const char *text,
                                 const char *constraints, LLVMTypeRef type, LLVMValueRef *args,
                                 unsigned n, uint64_t effect)
 {
+    const LLVMAttributeIndex whole = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
     char all[32];
     kj_snprintf(all, sizeof all, "%s%s", constraints, effect == READS ? "" : ",~{memory}");
     LLVMValueRef code = LLVMGetInlineAsm(type, text, strlen(text), all, strlen(all), true, false,
                                          LLVMInlineAsmDialectATT, false);
     LLVMValueRef call = LLVMBuildCall2(lo->b, type, code, args, n, "");
-    attribute(lo, call, "nounwind", 0);
-    attribute(lo, call, "willreturn", 0);
+    kj_call_attribute(call, whole, "nounwind", 0);
+    kj_call_attribute(call, whole, "willreturn", 0);
     if (effect) {
-        attribute(lo, call, "memory", effect);
+        kj_call_attribute(call, whole, "memory", effect);
         kj_alias_mark(lo, call, a->scope);
     }
     return call;
