@@ -1,6 +1,7 @@
-/* Intervals of integers, and what operators make of them. A least that is INT64_MIN, or a most that is INT64_MAX, stands for
- * everything beyond; a least that is INT64_MAX, for that number or more (all that is beyond an i64), so that no sum of ends wraps: kj_interval_fit makes of such a result what a type
- * holds. What is made of parts of intervals lies within what is made of the whole ones. */
+/* Intervals of integers, and what operators make of them. A least that is INT64_MIN, or a most that is INT64_MAX, stands
+ * for everything beyond, so that no sum of ends wraps; a least that is INT64_MAX for that number or more, all that is
+ * beyond an i64: kj_interval_fit makes of such a result what a type holds. What is made of parts of intervals lies within
+ * what is made of the whole ones. */
 #ifndef KJ_ANALYSIS_INTERVAL_H
 #define KJ_ANALYSIS_INTERVAL_H
 

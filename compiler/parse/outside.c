@@ -305,7 +305,8 @@ bool kj_wrong_test(const kj_mistake *x)
 /* use math, of other languages' modules. */
 static bool is_built_in(const char *name)
 {
-    static const char *const modules[] = {"math", "cmath", "numpy", "np", "cuda", "numba"};
+    static const char *const modules[] = {"math",   "cmath", "numpy", "np",
+                                          "random", "cuda",  "numba"};
     for (size_t i = 0; i < sizeof modules / sizeof *modules; i++)
         if (strcmp(name, modules[i]) == 0)
             return true;
@@ -377,7 +378,8 @@ bool kj_wrong_use(const kj_mistake *x)
     if (further || (named && strcmp(kj_mistake_source(x->p, p->prev_span), "std") == 0))
         hint_library(x, m, path);
     else if (named && is_built_in(kj_mistake_source(x->p, path)))
-        kj_hint(p->diag, m, "leave it away: sqrt(x) and the like are built in");
+        kj_hint(p->diag, m,
+                "leave it away: sqrt(x), random.uniform(...) and the like are built in");
     else if (named && path.end - path.begin < 100)
         kj_hint(p->diag, m, "write use \"%s%s\"", kj_mistake_source(x->p, path),
                 kj_met(x, "end of line") ? ".knl" : "");

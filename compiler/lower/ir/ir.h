@@ -255,8 +255,7 @@ struct kj_lower {
     kj_kept *kept;           /* and what it finds again there */
     LLVMValueRef own;        /* of a CPU: kj_host_launch.own_tallies, an i1; NULL: there are none */
     LLVMValueRef halt;       /* where code that polls looks; NULL: it does not */
-    LLVMValueRef
-        given; /* blocks along x that the launch has, where they share out those of another grid; else NULL */
+    LLVMValueRef given; /* the launch's blocks along x, where those of another grid are run; NULL */
     LLVMValueRef halt_at; /* of one that is near: its address in memory, as the last look had it */
     struct kj_look_plan *planned;   /* gang/looks.c; NULL: nowhere else than in long loops */
     const struct kj_within *bounds; /* of the gangs that are gone through; or NULL */
