@@ -22,6 +22,7 @@ const kj_program *kj_read(kj_arena *arena, kj_diag *diag, kj_source *source,
 {
     const kj_program *program = NULL;
     const kj_files *files = kj_gather_files(arena, diag, source, loader);
+    kj_source_count(arena, source);
     *file = files->first;
     if (diag->errors) {
         *file = NULL;

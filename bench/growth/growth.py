@@ -163,7 +163,7 @@ def measure(kjit, shape, emit, quick, cpu):
             if error and not checked:
                 refused = error
                 break
-            most = LIMIT * (2 if quick else 1) * max(times[-1], FLOOR / 4) if times else FLOOR
+            most = LIMIT * ((1.5 if checked else 2) if quick else 1) * max(times[-1], FLOOR / 4) if times else FLOOR
             if times and seconds - start > max(FLOOR, most):    # a machine that others use is slow now and then
                 seconds = min(seconds, run(command, "", RETRIES)[0])
             times.append(max(seconds - start, 0.0))

@@ -31,7 +31,8 @@ typedef struct kj_source {
     size_t size;                 /* at most 64 MiB (KJ_SOURCE_MAX) */
     const kj_source_part *parts; /* in their order */
     int nparts;                  /* 0: the whole is one file */
-    bool statements;             /* the first is what stands in a run block, without its braces */
+    const uint32_t *lines; /* of kj_source_count; NULL: lines are counted from the beginning */
+    bool statements;       /* the first is what stands in a run block, without its braces */
     uint32_t
         written; /* what is behind it in the first file was made for an expression of a run block; 0: nothing was */
 } kj_source;
@@ -141,6 +142,8 @@ typedef struct kj_position {
 } kj_position;
 
 kj_position kj_where(const kj_source *s, uint32_t offset);
+/* Counts the lines of the whole text, so that a place is found in a few thousand of its bytes, and not in all. */
+void kj_source_count(kj_arena *arena, kj_source *s);
 kj_source_part kj_source_at(const kj_source *s,
                             uint32_t offset); /* the file that an offset is in */
 

@@ -9,7 +9,6 @@ static int by_title(const void *a, const void *b)
     return strcmp((*(const kj_item *const *)a)->title, (*(const kj_item *const *)b)->title);
 }
 
-/* Lines are counted on from test to test. */
 void kj_list_tests(kjit_module *mod)
 {
     const kj_item *items = mod->program->file->items;
@@ -18,13 +17,10 @@ void kj_list_tests(kjit_module *mod)
         n += item->kind == KJ_I_TEST;
     mod->tests = KJ_NEW_ARRAY(&mod->arena, kjit_test_info, n + 1);
     mod->titled = KJ_NEW_ARRAY(&mod->arena, const kj_item *, n + 1);
-    uint32_t from = items ? items->span.begin : 0;
-    int line = items ? (int)kj_where(&mod->source, from).line : 1;
     for (const kj_item *item = items; item; item = item->next) {
         if (item->kind != KJ_I_TEST)
             continue;
-        for (; from < item->span.begin; from++)
-            line += mod->source.text[from] == '\n';
+        int line = (int)kj_where(&mod->source, item->span.begin).line;
         mod->titled[mod->ntests] = item;
         mod->tests[mod->ntests++] = (kjit_test_info){item->title, item->fails, line};
     }

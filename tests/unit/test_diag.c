@@ -265,12 +265,50 @@ static void nearest_names(void **state)
     assert_null(kj_nearest(name, names, sizeof names / sizeof *names));
 }
 
+/* Lines of three files, one of them long, one with a mark, found with and without counts. */
+static void places_by_counts(void **state)
+{
+    enum { SIZE = 40000, FIRST = 12288, SECOND = 20011 };
+    static char text[SIZE + 1];
+    static const kj_source_part parts[] = {
+        {"a.knl", 0, FIRST}, {"b.knl", FIRST, SECOND}, {"c.knl", SECOND, SIZE}};
+    (void)state;
+    uint32_t seed = 1;
+    for (int i = 0; i < SIZE; i++) {
+        seed = seed * 1664525 + 1013904223;
+        text[i] = seed >> 24 < (i < SIZE / 2 ? 60 : 1) ? '\n' : 'x';
+    }
+    memcpy(text + FIRST, "\xef\xbb\xbf", 3);
+    parsed p;
+    open_text(&p, text, SIZE);
+    kj_source plain = p.source;
+    plain.parts = parts;
+    plain.nparts = 3;
+    kj_source counted = plain;
+    kj_source_count(&p.arena, &counted);
+    uint32_t line = 0, column = 0;
+    for (uint32_t i = 0; i <= SIZE; i++) {
+        kj_position a = kj_where(&plain, i), b = kj_where(&counted, i);
+        bool begins = i == 0 || i == FIRST || i == SECOND, mark = i > FIRST && i <= FIRST + 3;
+        line = begins ? 1 : line + (text[i - 1] == '\n');
+        column = begins || mark || text[i - 1] == '\n' ? 1 : column + 1;
+        assert_string_equal(a.file, i < FIRST ? "a.knl" : i < SECOND ? "b.knl" : "c.knl");
+        assert_int_equal(a.line, line);
+        assert_int_equal(a.column, column);
+        assert_ptr_equal(a.file, b.file);
+        assert_int_equal(b.line, line);
+        assert_int_equal(b.column, column);
+    }
+    close_text(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(caret_and_range),
         cmocka_unit_test(range_ends_with_the_line),
         cmocka_unit_test(places_at_the_edges),
+        cmocka_unit_test(places_by_counts),
         cmocka_unit_test(tabs_stay_tabs),
         cmocka_unit_test(characters_not_bytes),
         cmocka_unit_test(bytes_that_are_not_text),
