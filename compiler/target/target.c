@@ -105,8 +105,7 @@ const char *kj_target_name(kj_arena *arena, const kj_compile_options *options)
 
 void kj_target_close(kj_target *t)
 {
-    if (t->machine)
-        LLVMDisposeTargetMachine(t->machine);
+    kj_target_leave_machine(t);
     LLVMDisposeMessage(t->triple);
     LLVMDisposeMessage(t->cpu);
     LLVMDisposeMessage(t->features);
@@ -313,10 +312,8 @@ char *kj_target_optimise(kj_target *t, LLVMModuleRef module, const kj_compile_op
     char *error = run(t, module, large ? t->kind->large : t->kind->pipelines[level]);
     /* loops are written out by now */
     large = large || (level > 0 && largest(t, module, registers) > t->kind->large_registers);
-    if (!error && large) {
-        LLVMDisposeTargetMachine(t->machine);
+    if (!error && large)
         error = kj_target_machine(t, LLVMCodeGenLevelNone);
-    }
     if (error)
         return error;
     if (t->kind->gpu) /* x86's own minimum chooses as the selection does */

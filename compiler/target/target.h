@@ -14,6 +14,8 @@ typedef struct kj_target_kind kj_target_kind;
 typedef struct kj_target {
     const kj_target_kind *kind;
     LLVMTargetMachineRef machine;
+    char *machine_name; /* of machines that are alike */
+    int machine_uses;   /* compilations that had it, with this one */
     char *triple, *cpu, *features;
     int vector;  /* f32 in the widest vector register */
     bool f16c;   /* a CPU that converts f16 */
@@ -66,8 +68,12 @@ char *kj_target_emit(kj_target *t, LLVMModuleRef module, LLVMCodeGenFileType typ
                      LLVMMemoryBufferRef *out);
 void kj_target_close(kj_target *t);
 
-/* Makes the target machine of t->triple. */
+/* ---- machine.c ---- */
+
+/* The target machine of t->triple, t->cpu and t->features, in the place of the one there was: made, or left by a
+ * compilation that has ended. */
 char *kj_target_machine(kj_target *t, LLVMCodeGenOptLevel level);
+void kj_target_leave_machine(kj_target *t); /* if it has one */
 
 /* ---- ptx_floats.c ---- */
 
