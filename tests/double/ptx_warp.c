@@ -1,4 +1,5 @@
-/* Values exchanged by the lanes of a warp; `lanes` are those whose partners are all here. */
+/* Shuffles, votes and matches (shfl.sync, vote.sync, match.sync): values exchanged by the lanes of a warp; `lanes` are
+ * those whose partners are all here. */
 #include "ptx_lanes.h"
 #include "ptx_math.h"
 
