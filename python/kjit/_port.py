@@ -163,10 +163,11 @@ class Port:
             if len(types) != wanted:
                 raise _errors.LaunchError(f"kernel '{self.__name__}': {len(types)} arguments, it has {wanted} parameters")
             unit = _port_unit.Unit(self._wraparound)
-            if not head.device:
-                _port_flow.guard_grid_syncs(function.node)
-            body = unit.instance(function, types, kernel=not head.device)
-            self._texts[types] = unit.text(body, head.attributes) + (body.name, body.dynamic)
+            with _port_source.Deep():
+                if not head.device:
+                    _port_flow.guard_grid_syncs(function.node)
+                body = unit.instance(function, types, kernel=not head.device)
+                self._texts[types] = unit.text(body, head.attributes) + (body.name, body.dynamic)
         return self._texts[types]
 
     def _only(self):
@@ -205,10 +206,11 @@ class Port:
 
     def _places(self, lines, wanted):
         """Of lines of the text the lines of Python that they are ported from."""
-        source, texts = self._function.source, []
+        texts = []
         for at in dict.fromkeys(wanted):
-            line = lines[at - 1] if 0 < at <= len(lines) else None
-            if line is not None:
+            place = lines[at - 1] if 0 < at <= len(lines) else None
+            if place is not None:
+                source, line = place
                 shown = source.lines[line - 1] if line <= len(source.lines) else ""
                 texts.append(f"\n{source.file}:{line - 1 + source.first}: note: ported from here\n"
                              f"{line - 1 + source.first:5} | {source.indent}{shown}")

@@ -78,7 +78,7 @@ class Body(_port_expr.Expressions, _port_elements.Elements, _port_calls.Calls, _
         self.block(self.node.body, top)
 
     def written_lines(self, heads):
-        """The whole function, each line with its line in the source."""
+        """The whole function, each line with its place: the source, and the line in it."""
         result = self.result
         arrow = "" if self.kernel or result == NONE else f" -> {self.spell(result)}"
         parameters = ", ".join(self.parameters() + ([f"const shared_bytes: i64 = {self.dynamic}"] if self.dynamic else []))
@@ -86,7 +86,7 @@ class Body(_port_expr.Expressions, _port_elements.Elements, _port_calls.Calls, _
         lines = [(head, first) for head in heads]
         lines.append((f"{'kernel' if self.kernel else 'fn'} {self.name}({parameters}){arrow} {{", first))
         lines += [("    " * depth + text if text else text, line) for depth, text, line in self.lines_done]
-        return lines + [("}", first)]
+        return [(text, (self.function.source, line)) for text, line in lines + [("}", first)]]
 
     def spell(self, of):
         return _port_types.spell(of, self.unit.record)

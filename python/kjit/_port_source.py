@@ -5,13 +5,17 @@ import builtins
 import enum
 import inspect
 import io
+import sys
 import textwrap
+import threading
 import tokenize
 import types
 from typing import NamedTuple
 
 from . import _errors, _port_types
 from ._module import Diagnostic
+
+MOST_DEEP = 1000 # nodes of a tree, one in the other: what kjit's own sources have at most
 
 # what these names mean where a source says no more of them
 _USUAL = {"cuda": "numba.cuda", "np": "numpy", "numpy": "numpy", "math": "math", "cmath": "cmath", "numba": "numba",
@@ -37,6 +41,9 @@ class Function:
 
     def __init__(self, source, node, key, live=None):
         self.source, self.node, self.key, self.live = source, node, key, live
+        deep = _deepest(node)
+        if deep:
+            raise source.too_deep(*source.place(deep))
 
     def defaults(self):
         """{parameter: what its default stands for, a Named, or None where that is no constant}."""
@@ -69,6 +76,35 @@ class Function:
 
 class Stop(Exception):
     """Ends the statement that has an error, which was noted."""
+
+
+class Deep:
+    """In its with, as many calls may be open as a tree takes that is as deep as a source may be. Python's limit is one of all
+    threads: the last who leaves puts the former back."""
+    _CALLS = 5 * MOST_DEEP + 1000
+    _lock, _inside, _before = threading.Lock(), 0, 0
+
+    def __enter__(self):
+        with Deep._lock:
+            if not Deep._inside:
+                Deep._before = sys.getrecursionlimit()
+                sys.setrecursionlimit(Deep._before + Deep._CALLS)
+            Deep._inside += 1
+
+    def __exit__(self, *_):
+        with Deep._lock:
+            Deep._inside -= 1
+            if not Deep._inside:
+                sys.setrecursionlimit(Deep._before)
+
+
+def _deepest(tree):
+    """The innermost statement around what is too deep in the tree; None where nothing is."""
+    level = [(tree, tree)]
+    for _ in range(MOST_DEEP):
+        level = [(child, child if isinstance(child, ast.stmt) else around)
+                 for node, around in level for child in ast.iter_child_nodes(node)]
+    return level[0][1] if level else None
 
 
 class Notes:
@@ -111,6 +147,8 @@ class Source:
             message = f"no Python: {error.msg}"
             raise _errors.CompileError(self.show(line, column, line, column, message, None), [
                 Diagnostic("error", file, line, column, line, column, "syntax", message, None)]) from None
+        except (RecursionError, MemoryError):
+            raise self.too_deep(first_line, 1 + self.shift, first_line, 1 + self.shift) from None
         self.comments = _comments(text)
         self.live, self.outside = outside is not None, outside or (lambda name: None)
         self.statements = {}
@@ -148,6 +186,12 @@ class Source:
         shown = [f"{self.file}:{line}:{column}: error: {message}", f"{line:5} | {text}",
                  "      | " + " " * (column - 1) + "^" + "~" * max(width - 1, 0)]
         return "\n".join(shown + ([f"hint: {hint}"] if hint else []))
+
+    def too_deep(self, line, column, end_line, end_column):
+        message = f"nested too deeply: more than {MOST_DEEP} operators or blocks in one another"
+        hint = "name parts of it, a = ..., and use the names"
+        return _errors.CompileError(self.show(line, column, end_line, end_column, message, hint), [
+            Diagnostic("error", self.file, line, column, end_line, end_column, "numba-port", message, hint)])
 
     def lookup(self, name):
         """What a name that is not the function's own means, a Named, or None."""

@@ -309,7 +309,7 @@ class Unit:
         return found
 
     def text(self, body, heads):
-        """The file's text, and [line in the source] of each of its lines; errors are raised."""
+        """The file's text, and of each of its lines the place, (source, line) or None; errors are raised."""
         bodies = self._reached(body, [])
         notes = _port_source.Notes()
         for each in bodies:
@@ -337,7 +337,7 @@ class Unit:
         text = "".join(text + "\n" for text, _ in lines)
         text = re.sub(f"{_MARK}\\d+{_MARK}", lambda match: names[match.group()], text)
         body.name = names[body.name]
-        return text, [line for _, line in lines]
+        return text, [place for _, place in lines]
 
     def _record_text(self, of):
         rows = [f"    {name}: {_port_types.spell(kind, self.record)}{str(list(shape)) if shape else ''}"

@@ -3,6 +3,7 @@ import array
 import linecache
 import math
 import pathlib
+import sys
 import tempfile
 import unittest
 
@@ -187,6 +188,36 @@ class Uses(unittest.TestCase):
         with self.assertRaisesRegex(kjit.CompileError, r"(?s)not all threads of the grid.*k.py:5: note: ported from here\n"
                                                        r"    5 \|         g.sync\(\)"):
             kjit.numba_port(text, "f32[]", file="k.py").module
+
+    def test_places_in_functions_of_other_files(self):
+        """A function that is an object of its own has lines of its own file."""
+        names = {"cuda": cuda}
+        put = "def put(x, i):\n    x[i + 1] = 1\n"
+        linecache.cache["put.py"] = (len(put), None, put.splitlines(True), "put.py")
+        exec(compile("\n" + put, "put.py", "exec"), names)  # pylint: disable=exec-used
+        linecache.cache["put.py"] = (len(put) + 1, None, ["\n"] + put.splitlines(True), "put.py")
+        put = names["put"]
+
+        def kernel(x):
+            put(x, cuda.grid(1))
+        with self.assertRaises(kjit.Fault) as caught:
+            kjit.numba_port(kernel)[1, 4](np.ones(4, np.float32))
+        self.assertIn("\nput.py:3: note: ported from here\n    3 |     x[i + 1] = 1", str(caught.exception))
+
+    def test_long_sums(self):
+        """As deep as the language's own expressions may be, and no deeper; Python's limit is as it was."""
+        limit = sys.getrecursionlimit()
+
+        def text(n):
+            return f"def k(x):\n    i = cuda.grid(1)\n    x[i] = {' + '.join(['x[i]'] * n)}\n"
+        x = np.ones(2, np.float32)
+        kjit.numba_port(text(900))[1, 2](x)
+        self.assertEqual(x.tolist(), [900, 900])
+        with self.assertRaisesRegex(kjit.CompileError, r"k.py:3:5: error: nested too deeply: more than 1000 operators"):
+            kjit.numba_port(text(1100), "f32[]", file="k.py")
+        with self.assertRaisesRegex(kjit.CompileError, "k.py:1:1: error: nested too deeply"):
+            kjit.numba_port(f"def k(x):\n    x[0] = {'-' * 100000}1\n", "f32[]", file="k.py")
+        self.assertEqual(sys.getrecursionlimit(), limit)
 
     def test_closures(self):
         def make(n, table):
