@@ -214,7 +214,9 @@ static bool bind_argument(kj_run *r, kj_rcall *c, const kj_run_signature *s, con
         c->given[0] = true;
         return true;
     }
-    if (!(takes_expressions(c->id) ? kj_run_eval_lazily : kj_run_eval)(r, e, &v))
+    if (!(c->id == KJ_RUN_FLOAT      ? kj_run_eval_for_float
+          : takes_expressions(c->id) ? kj_run_eval_lazily
+                                     : kj_run_eval)(r, e, &v))
         return false;
     if (v.kind == KJ_R_NONE)
         return kj_run_fail(r, KJIT_TYPE, e->span, "this call gives no value");
@@ -406,7 +408,7 @@ static bool call_type(kj_run *r, const kj_expr *e, kjit_dtype dtype, kj_rvalue *
     if (!arg || arg->next || arg->keyword)
         return kj_run_fail(r, KJIT_TYPE, e->span, "%s(x) converts a number or an array",
                            kjit_dtype_name(dtype));
-    if (!kj_run_eval_lazily(r, arg, &v))
+    if (!(kj_is_float((kj_dtype)dtype) ? kj_run_eval_for_float : kj_run_eval_lazily)(r, arg, &v))
         return false;
     if (v.kind == KJ_R_NONE)
         return kj_run_fail(r, KJIT_TYPE, arg->span, "this call gives no value");

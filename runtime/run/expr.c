@@ -89,16 +89,47 @@ static bool evaluate_name(kj_run *r, const kj_expr *e, kj_rvalue *out)
 
 /* ---- Operators ---- */
 
+/* What an operator has beside it: of operators of ints it may be beyond 64 bits. */
+static bool evaluate_operand(kj_run *r, const kj_expr *e, kj_rvalue *out)
+{
+    r->exact = e->kind == KJ_E_BINARY || e->kind == KJ_E_UNARY;
+    bool ok = kj_run_eval_lazily(r, e, out);
+    r->exact = false;
+    return ok;
+}
+
+bool kj_run_eval_for_float(kj_run *r, const kj_expr *e, kj_rvalue *out)
+{
+    bool ok = evaluate_operand(r, e, out);
+    *out = kj_run_beside_float(*out);
+    return ok;
+}
+
+/* Beside no number it has to be in 64 bits. */
+static bool check_operand(kj_run *r, const kj_expr *e, kj_rvalue v, kj_rvalue other)
+{
+    if (v.kind != KJ_R_INT || v.beyond == 0 || kj_run_is_number(other))
+        return true;
+    bool unary = e->kind == KJ_E_UNARY;
+    kj_run_beyond(r, e->span, unary ? e->u.unary.op : e->u.binary.op, kj_run_whole_of(v));
+    return kj_run_hint_operand(r, e->span, unary ? &e->u.unary.arg->span : &e->u.binary.lhs->span,
+                               1);
+}
+
 static bool evaluate_binary(kj_run *r, const kj_expr *e, kj_rvalue *out)
 {
+    const kj_expr *lhs = e->u.binary.lhs, *rhs = e->u.binary.rhs;
+    bool exact = r->exact;
     kj_rvalue a, b;
-    if (!kj_run_eval_lazily(r, e->u.binary.lhs, &a) || !kj_run_eval_lazily(r, e->u.binary.rhs, &b))
+    if (!evaluate_operand(r, lhs, &a) || !evaluate_operand(r, rhs, &b) ||
+        !check_operand(r, lhs, a, b) || !check_operand(r, rhs, b, a))
         return false;
-    if (!kj_run_binary(r, e->span, e->u.binary.op, a, b, out))
-        return kj_run_hint_power(r, e->u.binary.lhs->span, e->u.binary.rhs->span, false) ||
-               kj_run_hint_quotient(r, e) ||
-               kj_run_hint_operand(r, e->span,
-                                   (kj_span[]){e->u.binary.lhs->span, e->u.binary.rhs->span}, 2);
+    r->exact = exact && kj_run_is_number(a) && kj_run_is_number(b);
+    bool ok = kj_run_binary(r, e->span, e->u.binary.op, a, b, out);
+    r->exact = false;
+    if (!ok)
+        return kj_run_hint_power(r, lhs->span, rhs->span, false) || kj_run_hint_quotient(r, e) ||
+               kj_run_hint_operand(r, e->span, (kj_span[]){lhs->span, rhs->span}, 2);
     out->literal = a.literal && b.literal;
     kj_run_drop(&a);
     kj_run_drop(&b);
@@ -117,9 +148,15 @@ static bool evaluate_unary(kj_run *r, const kj_expr *e, kj_rvalue *out)
 {
     kj_rvalue a;
     kj_span at = e->u.unary.op == KJ_OP_NOT ? e->u.unary.arg->span : e->span;
-    if (!kj_run_eval_lazily(r, e->u.unary.arg, &a))
+    bool exact = r->exact && e->u.unary.op != KJ_OP_NOT;
+    r->exact = false;
+    if (e->u.unary.op == KJ_OP_NOT ? !kj_run_eval_lazily(r, e->u.unary.arg, &a)
+                                   : !evaluate_operand(r, e->u.unary.arg, &a))
         return false;
-    if (!kj_run_unary(r, at, e->u.unary.op, a, out))
+    r->exact = exact && kj_run_is_number(a);
+    bool ok = kj_run_unary(r, at, e->u.unary.op, a, out);
+    r->exact = false;
+    if (!ok)
         return e->u.unary.op == KJ_OP_NOT && kj_is_array(a)
                    ? hint_not(r, e, kj_lazy_type(a) == KJ_BOOL)
                    : kj_run_hint_operand(r, e->span, &e->u.unary.arg->span, 1);

@@ -12,6 +12,8 @@
 bool kj_run_eval(kj_run *r, const kj_expr *e, kj_rvalue *out);
 /* The same, but an array may come as what is still to compute: KJ_R_LAZY. */
 bool kj_run_eval_lazily(kj_run *r, const kj_expr *e, kj_rvalue *out);
+/* The same of what becomes a float: ints may be beyond 64 bits. */
+bool kj_run_eval_for_float(kj_run *r, const kj_expr *e, kj_rvalue *out);
 /* For operands from eval_lazily, the result may be KJ_R_LAZY too. */
 bool kj_run_binary(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue b, kj_rvalue *out);
 /* Behind a failure of the first: ^ of floats is meant as a power. Returns false. */

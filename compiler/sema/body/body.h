@@ -19,14 +19,6 @@ kj_operand kj_expr_untyped(kj_sema *s, const kj_expr *e, kj_dtype want);
 kj_operand kj_checked_value(kj_sema *s, const kj_expr *e, kj_operand v);
 /* Several as kj_expr_untyped, left to right, each before the next's statements. */
 void kj_expr_list(kj_sema *s, const kj_expr *e, kj_operand *out, int n);
-/* A scalar or literal that is known, for a place of that type (any when KJ_VOID); false after an error. */
-bool kj_expr_known(kj_sema *s, const kj_expr *e, kj_dtype type, const char *what, kj_operand *v);
-/* A constant of the type (any when KJ_VOID: then literals stay); false after an error. */
-bool kj_expr_const(kj_sema *s, const kj_expr *e, kj_dtype type, const char *what, kj_value *out);
-/* Of any type of integers. */
-bool kj_integer_const(kj_sema *s, const kj_expr *e, const char *what, int64_t *out);
-/* The same of any integer, in the type it has. */
-bool kj_whole_const(kj_sema *s, const kj_expr *e, const char *what, kj_value *out);
 kj_operand kj_symbol_value(kj_sema *s, kj_symbol *sym, kj_span span);
 /* The same, but elements of arrays, and parts of them, stay places; other expressions are values. */
 kj_operand kj_place_expr(kj_sema *s, const kj_expr *e);
@@ -361,6 +353,14 @@ bool kj_child_check(kj_diag *diag, const kj_child *child);
 
 /* ---- const.c ---- */
 
+/* A scalar or literal that is known, for a place of that type (any when KJ_VOID); false after an error. */
+bool kj_expr_known(kj_sema *s, const kj_expr *e, kj_dtype type, const char *what, kj_operand *v);
+/* A constant of the type (any when KJ_VOID: then literals stay); false after an error. */
+bool kj_expr_const(kj_sema *s, const kj_expr *e, kj_dtype type, const char *what, kj_value *out);
+/* Of any type of integers. */
+bool kj_integer_const(kj_sema *s, const kj_expr *e, const char *what, int64_t *out);
+/* The same of any integer, in the type it has. */
+bool kj_whole_const(kj_sema *s, const kj_expr *e, const char *what, kj_value *out);
 void kj_const_resolve(kj_sema *s, kj_symbol *sym);
 kj_tarray *kj_const_array(kj_sema *s, const kj_tarray *source); /* the kernel's own root for it */
 /* The parts of an aggregate's value, constants all, in memory form. */

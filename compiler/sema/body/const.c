@@ -393,6 +393,74 @@ static kj_operand enumerator(kj_sema *s, const kj_item *item)
                            : kj_literal(kj_int(KJ_I64, out.i), item->name_span);
 }
 
+/* ---- Expressions that are known ---- */
+
+bool kj_expr_known(kj_sema *s, const kj_expr *e, kj_dtype type, const char *what, kj_operand *v)
+{
+    kj_sink sink;
+    kj_sink_open(s, &sink);
+    *v = kj_expr_value(s, e, type);
+    bool extra = kj_sink_close(s, &sink) != NULL;
+    if (v->kind == KJ_V_ERROR || (kj_is_aggregate(v) && type != KJ_VOID)) {
+        kj_coerce(s, *v, type, what);
+        return false;
+    }
+    if (v->kind == KJ_V_TUPLE && !v->u.tuple.of) {
+        kj_sema_error(s, e->span, KJ_RULE_TYPE_MISMATCH, "%s is one value, not %s", what,
+                      kj_describe(s, v));
+        return false;
+    }
+    if (!extra && kj_is_constant(v))
+        return true;
+    kj_message *m =
+        kj_sema_error(s, e->span, KJ_RULE_NEEDS_CONSTANT, "%s must be known at compile time", what);
+    if (e->kind == KJ_E_CALL && kj_is_float(kj_type_of(v)))
+        kj_hint(s->diag, m, "functions of untyped literals are: const C: f32 = exp(1.0)");
+    else
+        kj_hint(s->diag, m, "literals, constants and const parameters are");
+    return false;
+}
+
+bool kj_expr_const(kj_sema *s, const kj_expr *e, kj_dtype type, const char *what, kj_value *out)
+{
+    kj_operand v;
+    if (!kj_expr_known(s, e, type, what, &v))
+        return false;
+    if (type != KJ_VOID) {
+        kj_texpr *c = kj_coerce(s, v, type, what);
+        if (c)
+            *out = c->u.value;
+        return c != NULL;
+    }
+    *out = v.kind == KJ_V_LITERAL ? v.u.literal : v.u.scalar.e->u.value;
+    return true;
+}
+
+bool kj_whole_const(kj_sema *s, const kj_expr *e, const char *what, kj_value *out)
+{
+    kj_operand v;
+    if (!kj_expr_known(s, e, KJ_I64, what, &v))
+        return false;
+    bool typed = v.kind == KJ_V_SCALAR && kj_is_int(v.u.scalar.e->type);
+    if (typed || (v.kind == KJ_V_LITERAL && kj_is_int(v.u.literal.type))) {
+        *out = typed ? v.u.scalar.e->u.value : v.u.literal;
+        return true;
+    }
+    kj_texpr *c = kj_coerce(s, v, KJ_I64, what);
+    if (c)
+        *out = c->u.value;
+    return c != NULL;
+}
+
+bool kj_integer_const(kj_sema *s, const kj_expr *e, const char *what, int64_t *out)
+{
+    kj_value v;
+    if (!kj_whole_const(s, e, what, &v) || !kj_fits_i64(s, v, e->span, what))
+        return false;
+    *out = kj_fold_convert(v, KJ_I64).i;
+    return true;
+}
+
 /* ---- Constants ---- */
 
 static kj_operand const_value(kj_sema *s, const kj_item *item)

@@ -49,21 +49,45 @@ void kj_expr_list(kj_sema *s, const kj_expr *e, kj_operand *out, int n)
     }
 }
 
-static kj_operand binary_expr(kj_sema *s, const kj_expr *e)
+/* An operator's operand: of operators of literals it may be beyond 64 bits. */
+static kj_operand operand(kj_sema *s, const kj_expr *e, kj_dtype want)
+{
+    s->exact = e->kind == KJ_E_BINARY || e->kind == KJ_E_UNARY;
+    kj_operand v = kj_expr_untyped(s, e, want);
+    s->exact = false;
+    return v;
+}
+
+static kj_operand binary_expr(kj_sema *s, const kj_expr *e, kj_dtype want)
 {
     const kj_expr *around = s->compares;
+    bool exact = s->exact || kj_is_float(want);
     if (kj_ops[e->u.binary.op].class == KJ_OPS_COMPARE)
         s->compares = e;
-    kj_operand a = kj_expr_untyped(s, e->u.binary.lhs, KJ_VOID);
+    kj_operand v[2] = {operand(s, e->u.binary.lhs, KJ_VOID)};
     kj_tstmt **at = s->sink->tail;
-    kj_operand b = kj_expr_untyped(s, e->u.binary.rhs, KJ_VOID);
+    v[1] = operand(s, e->u.binary.rhs, KJ_VOID);
     s->compares = around;
-    if (kj_joins_comparison(s, e, &a, &b))
+    if (!kj_literals_meet(s, v) || kj_joins_comparison(s, e, &v[0], &v[1]))
         return kj_no_value(e->span);
-    if (kj_could_see(s, at, &b))
-        kj_spill(s, &a, &at);
+    if (kj_could_see(s, at, &v[1]))
+        kj_spill(s, &v[0], &at);
     s->divides = e->u.binary.op == KJ_OP_DIV ? e : NULL;
-    return kj_binary(s, e->u.binary.op, a, b, e->span);
+    s->exact = exact;
+    kj_operand result = kj_binary(s, e->u.binary.op, v[0], v[1], e->span);
+    s->exact = false;
+    return kj_is_float(want) ? kj_literal_as_float(result) : result;
+}
+
+static kj_operand unary_expr(kj_sema *s, const kj_expr *e, kj_dtype want)
+{
+    bool exact = s->exact;
+    kj_operand v = e->u.unary.op == KJ_OP_NOT ? kj_expr_untyped(s, e->u.unary.arg, want)
+                                              : operand(s, e->u.unary.arg, want);
+    s->exact = exact;
+    v = kj_unary(s, e->u.unary.op, v, e->span);
+    s->exact = false;
+    return v;
 }
 
 static kj_operand tuple_expr(kj_sema *s, const kj_expr *e)
@@ -356,9 +380,8 @@ static kj_operand expr(kj_sema *s, const kj_expr *e, kj_dtype want)
         return refuse(s, e, "a kernel has no strings",
                       "a text stands by itself: print(\"x is\", x), assert(x > 0, \"text\")");
     case KJ_E_NAME: return name_expr(s, e);
-    case KJ_E_UNARY:
-        return kj_unary(s, e->u.unary.op, kj_expr_untyped(s, e->u.unary.arg, want), e->span);
-    case KJ_E_BINARY: return binary_expr(s, e);
+    case KJ_E_UNARY: return unary_expr(s, e, want);
+    case KJ_E_BINARY: return binary_expr(s, e, want);
     case KJ_E_CHAIN: return chain_expr(s, e);
     case KJ_E_LOGIC: return logic_expr(s, e);
     case KJ_E_COND: return cond_expr(s, e, want);
@@ -516,72 +539,6 @@ kj_operand kj_checked_value(kj_sema *s, const kj_expr *e, kj_operand v)
         break;
     }
     return kj_no_value(e->span);
-}
-
-bool kj_expr_known(kj_sema *s, const kj_expr *e, kj_dtype type, const char *what, kj_operand *v)
-{
-    kj_sink sink;
-    kj_sink_open(s, &sink);
-    *v = kj_expr_value(s, e, type);
-    bool extra = kj_sink_close(s, &sink) != NULL;
-    if (v->kind == KJ_V_ERROR || (kj_is_aggregate(v) && type != KJ_VOID)) {
-        kj_coerce(s, *v, type, what);
-        return false;
-    }
-    if (v->kind == KJ_V_TUPLE && !v->u.tuple.of) {
-        kj_sema_error(s, e->span, KJ_RULE_TYPE_MISMATCH, "%s is one value, not %s", what,
-                      kj_describe(s, v));
-        return false;
-    }
-    if (!extra && kj_is_constant(v))
-        return true;
-    kj_message *m =
-        kj_sema_error(s, e->span, KJ_RULE_NEEDS_CONSTANT, "%s must be known at compile time", what);
-    if (e->kind == KJ_E_CALL && kj_is_float(kj_type_of(v)))
-        kj_hint(s->diag, m, "functions of untyped literals are: const C: f32 = exp(1.0)");
-    else
-        kj_hint(s->diag, m, "literals, constants and const parameters are");
-    return false;
-}
-
-bool kj_expr_const(kj_sema *s, const kj_expr *e, kj_dtype type, const char *what, kj_value *out)
-{
-    kj_operand v;
-    if (!kj_expr_known(s, e, type, what, &v))
-        return false;
-    if (type != KJ_VOID) {
-        kj_texpr *c = kj_coerce(s, v, type, what);
-        if (c)
-            *out = c->u.value;
-        return c != NULL;
-    }
-    *out = v.kind == KJ_V_LITERAL ? v.u.literal : v.u.scalar.e->u.value;
-    return true;
-}
-
-bool kj_whole_const(kj_sema *s, const kj_expr *e, const char *what, kj_value *out)
-{
-    kj_operand v;
-    if (!kj_expr_known(s, e, KJ_I64, what, &v))
-        return false;
-    bool typed = v.kind == KJ_V_SCALAR && kj_is_int(v.u.scalar.e->type);
-    if (typed || (v.kind == KJ_V_LITERAL && kj_is_int(v.u.literal.type))) {
-        *out = typed ? v.u.scalar.e->u.value : v.u.literal;
-        return true;
-    }
-    kj_texpr *c = kj_coerce(s, v, KJ_I64, what);
-    if (c)
-        *out = c->u.value;
-    return c != NULL;
-}
-
-bool kj_integer_const(kj_sema *s, const kj_expr *e, const char *what, int64_t *out)
-{
-    kj_value v;
-    if (!kj_whole_const(s, e, what, &v) || !kj_fits_i64(s, v, e->span, what))
-        return false;
-    *out = kj_fold_convert(v, KJ_I64).i;
-    return true;
 }
 
 kj_dtype kj_dtype_argument(kj_sema *s, const kj_expr *e)

@@ -47,6 +47,9 @@ typedef struct kj_operand {
     kj_operand_kind kind;
     bool open; /* a literal that stands for a variable of which no type is known (value/open.c) */
     kj_span span;
+    int64_t
+        beyond; /* of an integer literal, how often 2**64 is added to it: 0, but where operators of literals pass
+                     * on to each other what 64 bits do not hold */
     union {
         kj_value literal;
         struct {
@@ -215,6 +218,7 @@ struct kj_sema {
     const kj_expr *iterates; /* what the loop is over whose header is looked at; or NULL */
     const kj_expr *compares; /* the innermost comparison whose operands are looked at; or NULL */
     const kj_expr *divides;  /* the quotient that is made; or NULL */
+    bool exact;              /* what is computed next is an operand, which may be beyond 64 bits */
     int lanes;            /* of the vectors whose parts an operator works on; 0: there are none */
     bool lost;            /* what runs has an expression without a value: there is an error */
     bool in_run;          /* the run block, a test or a function of run blocks is being checked */

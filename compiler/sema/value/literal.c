@@ -1,5 +1,5 @@
-/* Arithmetic of untyped constants: integers exactly, as long as they stay between the least i64
- * and the greatest u64; floats in f64. */
+/* Arithmetic of untyped constants: integers exactly, floats in f64. What operators hand to each other may be beyond
+ * 64 bits, as in (1 << 64) - 1; what they come to lies between the least i64 and the greatest u64. */
 #include <math.h>
 #include <string.h>
 
@@ -7,16 +7,29 @@
 
 __extension__ typedef __int128 wide;
 
-static wide widen(kj_value v)
+enum { MOST_BITS = 120 }; /* of what operators hand to each other: room for sums of two */
+
+static wide widen(const kj_operand *v)
 {
-    return v.type == KJ_U64 ? (wide)v.u : (wide)v.i;
+    wide above = (wide)v->beyond * ((wide)1 << 64);
+    return above + (v->u.literal.type == KJ_U64 ? (wide)v->u.literal.u : (wide)v->u.literal.i);
+}
+
+static kj_operand refuse_beyond(kj_sema *s, kj_span span)
+{
+    kj_sema_error(s, span, KJ_RULE_CONSTANT_RANGE, "this constant is beyond 64 bits");
+    return kj_no_value(span);
 }
 
 static kj_operand narrow(kj_sema *s, wide w, kj_span span)
 {
+    const wide most = (wide)1 << MOST_BITS;
     if (w < INT64_MIN || w > (wide)UINT64_MAX) {
-        kj_sema_error(s, span, KJ_RULE_CONSTANT_RANGE, "this constant is beyond 64 bits");
-        return kj_no_value(span);
+        if (!s->exact || w > most || w < -most)
+            return refuse_beyond(s, span);
+        kj_operand v = kj_literal((kj_value){.type = KJ_U64, .u = (uint64_t)w}, span);
+        v.beyond = (int64_t)((w - (wide)(uint64_t)w) / ((wide)1 << 64));
+        return v;
     }
     if (w > INT64_MAX)
         return kj_literal((kj_value){.type = KJ_U64, .u = (uint64_t)w}, span);
@@ -28,17 +41,42 @@ kj_operand kj_literal_integer(uint64_t u, kj_span span)
     return kj_literal((kj_value){.type = u > INT64_MAX ? KJ_U64 : KJ_I64, .u = u}, span);
 }
 
+kj_operand kj_literal_as_float(kj_operand v)
+{
+    return v.beyond ? kj_literal(kj_float(KJ_F64, (double)widen(&v)), v.span) : v;
+}
+
+bool kj_literals_meet(kj_sema *s, kj_operand v[2])
+{
+    for (int i = 0; i < 2; i++) {
+        const kj_operand *other = &v[1 - i];
+        bool literal = other->kind == KJ_V_LITERAL && !other->open;
+        if (!v[i].beyond || (literal && !kj_is_float(other->u.literal.type)))
+            continue;
+        if (!literal && (other->kind != KJ_V_SCALAR || !kj_is_float(other->u.scalar.e->type))) {
+            if (other->kind != KJ_V_ERROR)
+                refuse_beyond(s, v[i].span);
+            return false;
+        }
+        v[i] = kj_literal_as_float(v[i]);
+    }
+    return true;
+}
+
+/* What nothing has room for. */
+static const wide too_large = (wide)1 << (MOST_BITS + 1);
+
 /* a * b, saturated where it is far beyond 64 bits. */
 static wide times(wide a, wide b)
 {
     wide product;
-    return __builtin_mul_overflow(a, b, &product) ? (wide)1 << 100 : product;
+    return __builtin_mul_overflow(a, b, &product) ? too_large : product;
 }
 
-/* base ** n for n >= 0; stops growing beyond 64 bits. */
+/* base ** n for n >= 0; stops growing beyond what operators hand to each other. */
 static wide power(wide base, wide n)
 {
-    const wide limit = (wide)1 << 64;
+    const wide limit = too_large;
     wide product = 1;
     if (base == 0 || base == 1)
         return n == 0 ? 1 : base;
@@ -71,9 +109,9 @@ static bool compare(kj_op op, wide a, wide b)
 
 static kj_operand shift(kj_sema *s, kj_op op, wide a, wide n, kj_span span)
 {
-    if (n < 0 || n > 63) {
+    if (n < 0 || n > MOST_BITS) {
         kj_message *m = kj_sema_error(s, span, KJ_RULE_CONSTANT_RANGE,
-                                      "a constant is shifted by 0 to 63 places");
+                                      "a constant is shifted by 0 to %d places", MOST_BITS);
         kj_hint(s->diag, m,
                 "give it a type, as in u32(1) << n: then one of the width or more gives 0");
         return kj_no_value(span);
@@ -135,9 +173,9 @@ kj_operand kj_literal_binary(kj_sema *s, kj_op op, kj_operand a, kj_operand b, k
     if (!real && op == KJ_OP_DIV)
         return refuse_division(s, a, b, span);
     if (!real && class == KJ_OPS_COMPARE)
-        return kj_scalar(kj_te_bool(s, compare(op, widen(x), widen(y)), span));
-    if (!real && !(op == KJ_OP_POW && widen(y) < 0))
-        return integers(s, op, widen(x), widen(y), span);
+        return kj_scalar(kj_te_bool(s, compare(op, widen(&a), widen(&b)), span));
+    if (!real && !(op == KJ_OP_POW && widen(&b) < 0))
+        return integers(s, op, widen(&a), widen(&b), span);
     kj_value v = kj_fold_literals(op, x, y);
     if (v.type == KJ_BOOL)
         return kj_scalar(kj_te_const(s, v, span));
@@ -157,5 +195,5 @@ kj_operand kj_literal_unary(kj_sema *s, kj_op op, kj_operand a, kj_span span)
     }
     if (kj_is_float(v.type))
         return kj_literal(kj_fold_unary(op, v), span);
-    return narrow(s, op == KJ_OP_NEG ? -widen(v) : -widen(v) - 1, span);
+    return narrow(s, op == KJ_OP_NEG ? -widen(&a) : -widen(&a) - 1, span);
 }

@@ -9,6 +9,10 @@
 kj_operand kj_literal_binary(kj_sema *s, kj_op op, kj_operand a, kj_operand b, kj_span span);
 kj_operand kj_literal_unary(kj_sema *s, kj_op op, kj_operand a, kj_span span);
 kj_operand kj_literal_integer(uint64_t u, kj_span span);
+/* Operands beyond 64 bits are floats beside a float, and are refused beside what is no literal; false after an error. */
+bool kj_literals_meet(kj_sema *s, kj_operand v[2]);
+/* As the float that it is for. */
+kj_operand kj_literal_as_float(kj_operand v);
 
 /* ---- choice.c ---- */
 

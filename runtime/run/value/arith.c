@@ -13,28 +13,6 @@ static kj_value number_of(kj_rvalue v)
     return v.kind == KJ_R_BOOL ? kj_int(KJ_I64, v.u.i) : kj_run_to_value(v);
 }
 
-/* -1, 0, 1; 2 when one is NaN. Exact, also between ints and floats. */
-static int compare(kj_value a, kj_value b)
-{
-    if (kj_is_float(a.type) || kj_is_float(b.type)) {
-        long double x = kj_is_float(a.type) ? (long double)a.f
-                        : a.type == KJ_U64  ? (long double)a.u
-                                            : (long double)a.i;
-        long double y = kj_is_float(b.type) ? (long double)b.f
-                        : b.type == KJ_U64  ? (long double)b.u
-                                            : (long double)b.i;
-        return x < y ? -1 : x > y ? 1 : x == y ? 0 : 2;
-    }
-    if (a.type != b.type) { /* an unsigned one stands above every i64 */
-        bool below = a.type == KJ_U64 ? b.i >= 0 && b.u > a.u : a.i < 0 || a.u < b.u;
-        bool above = a.type == KJ_U64 ? b.i < 0 || a.u > b.u : a.i >= 0 && a.u > b.u;
-        return below ? -1 : above;
-    }
-    if (a.type == KJ_U64)
-        return a.u < b.u ? -1 : a.u > b.u;
-    return a.i < b.i ? -1 : a.i > b.i;
-}
-
 /* A plain number beside a float of another type is as that has it, if it has it. */
 static kj_value beside(kj_rvalue own, kj_rvalue other)
 {
@@ -43,9 +21,22 @@ static kj_value beside(kj_rvalue own, kj_rvalue other)
     return adapts && kj_value_fits(v, other.type) ? kj_fold_convert(v, other.type) : v;
 }
 
+/* Exact, as long doubles have 64 digits. */
+static long double value_of(kj_value v)
+{
+    return kj_is_float(v.type) ? (long double)v.f
+           : v.type == KJ_U64  ? (long double)v.u
+                               : (long double)v.i;
+}
+
 int kj_run_compare_numbers(kj_rvalue a, kj_rvalue b)
 {
-    return compare(beside(a, b), beside(b, a));
+    if (a.kind != KJ_R_FLOAT && b.kind != KJ_R_FLOAT) {
+        kj_whole x = kj_run_whole_of(a), y = kj_run_whole_of(b);
+        return x < y ? -1 : x > y;
+    }
+    long double x = value_of(beside(a, b)), y = value_of(beside(b, a));
+    return x < y ? -1 : x > y ? 1 : x == y ? 0 : 2;
 }
 
 bool kj_run_compare_result(kj_op op, int order)
@@ -63,11 +54,11 @@ bool kj_run_compare_result(kj_op op, int order)
 /* ---- Ints ---- */
 
 /* What nothing has room for. */
-static const kj_whole beyond = (kj_whole)1 << 100;
+static const kj_whole beyond = (kj_whole)1 << 121;
 
-static bool in_64_bits(kj_whole v)
+static bool is_beyond(kj_whole v)
 {
-    return v >= INT64_MIN && v <= (kj_whole)UINT64_MAX;
+    return v >= beyond || v <= -beyond;
 }
 
 static kj_whole product(kj_whole a, kj_whole b)
@@ -79,20 +70,20 @@ static kj_whole product(kj_whole a, kj_whole b)
 static kj_whole whole_power(kj_whole base, kj_whole n)
 {
     kj_whole result = 1;
-    for (; n && in_64_bits(result); n >>= 1) {
+    for (; n && !is_beyond(result); n >>= 1) {
         if (n & 1)
             result = product(result, base);
-        base = n > 1 && in_64_bits(base) ? product(base, base) : base;
+        base = n > 1 && !is_beyond(base) ? product(base, base) : base;
     }
     return result;
 }
 
 static kj_whole shifted(kj_op op, kj_whole v, kj_whole count)
 {
-    int places = count < 64 ? (int)count : 64;
+    int places = count < 121 ? (int)count : 121;
     if (op == KJ_OP_SHR)
         return v >> places;
-    return v == 0 || places < 64 ? product(v, (kj_whole)1 << places) : beyond;
+    return v == 0 || places < 121 ? product(v, (kj_whole)1 << places) : beyond;
 }
 
 /* y is not 0 where it divides, and not below 0 where it is a count. */
@@ -151,26 +142,30 @@ static bool compute(kj_run *r, kj_span at, kj_op op, const kj_rvalue v[2], kj_rv
 bool kj_run_binary_numbers(kj_run *r, kj_span at, kj_op op, kj_rvalue va, kj_rvalue vb,
                            kj_rvalue *out)
 {
-    kj_value a = number_of(va), b = number_of(vb);
-    bool floats = kj_is_float(a.type) || kj_is_float(b.type);
+    bool floats = va.kind == KJ_R_FLOAT || vb.kind == KJ_R_FLOAT;
     kj_op_class class = kj_ops[op].class;
+    if (floats || op == KJ_OP_DIV || (op == KJ_OP_POW && kj_run_whole_of(vb) < 0)) {
+        va = kj_run_beside_float(va);
+        vb = kj_run_beside_float(vb);
+    }
     if (class == KJ_OPS_COMPARE) {
         *out = kj_run_bool(kj_run_compare_result(op, kj_run_compare_numbers(va, vb)));
         return true;
     }
     if ((class == KJ_OPS_BITS || class == KJ_OPS_SHIFT) && floats) {
         kj_run_fail(r, KJIT_TYPE, at, "'%s' works on ints, not on %s", kj_ops[op].spelling,
-                    kj_run_kind_name(kj_is_float(a.type) ? va : vb));
+                    kj_run_kind_name(va.kind == KJ_R_FLOAT ? va : vb));
         r->powers = op == KJ_OP_XOR;
         return r->powers ? false
-                         : kj_run_wrap(r, "int", !kj_is_float(a.type), "write ",
+                         : kj_run_wrap(r, "int", va.kind != KJ_R_FLOAT, "write ",
                                        "int(x) is a float's integer part");
     }
     if (class == KJ_OPS_BITS && va.kind == KJ_R_BOOL && vb.kind == KJ_R_BOOL) {
         *out = kj_run_bool(kj_fold_binary(op, kj_run_to_value(va), kj_run_to_value(vb)).b);
         return true;
     }
-    if (!floats && b.u == 0 && (op == KJ_OP_DIV || op == KJ_OP_FLOORDIV || op == KJ_OP_MOD))
+    if (!floats && kj_run_whole_of(vb) == 0 &&
+        (op == KJ_OP_DIV || op == KJ_OP_FLOORDIV || op == KJ_OP_MOD))
         return kj_run_fail(r, KJIT_TYPE, at, "division by zero");
     return compute(r, at, op, (kj_rvalue[]){va, vb}, out);
 }
@@ -188,9 +183,13 @@ bool kj_run_unary_number(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue
         *out = kj_run_bool(!a.u.i);
         return true;
     }
-    if (op == KJ_OP_NEG && a.kind != KJ_R_FLOAT)
+    if ((op == KJ_OP_NEG && a.kind != KJ_R_FLOAT) || (a.kind == KJ_R_INT && a.beyond)) {
+        kj_whole whole = op == KJ_OP_PLUS ? kj_run_whole_of(a) : -kj_run_whole_of(a);
+        char what[8];
+        kj_snprintf(what, sizeof what, "'%s'", kj_ops[op].spelling);
         return kj_run_meet(r, at, &a, 1, &m) &&
-               kj_run_whole(r, at, "'-'", &m, -kj_run_whole_of(a), out);
+               kj_run_whole(r, at, what, &m, whole - (op == KJ_OP_INVERT), out);
+    }
     v = kj_fold_unary(op, a.typed ? kj_fold_convert(v, a.type) : v);
     *out = a.typed ? kj_run_typed(v) : kj_run_from_value(v);
     out->wide = a.wide;

@@ -26,7 +26,17 @@ kj_rvalue kj_run_widened(kj_rvalue v)
 
 kj_whole kj_run_whole_of(kj_rvalue v)
 {
-    return v.kind == KJ_R_INT && v.dtype == KJIT_U64 ? (kj_whole)(uint64_t)v.u.i : v.u.i;
+    kj_whole above = v.kind == KJ_R_INT ? (kj_whole)v.beyond * ((kj_whole)1 << 64) : 0;
+    return above + (v.kind == KJ_R_INT && v.dtype == KJIT_U64 ? (kj_whole)(uint64_t)v.u.i : v.u.i);
+}
+
+kj_rvalue kj_run_beside_float(kj_rvalue v)
+{
+    if (v.kind != KJ_R_INT || v.beyond == 0)
+        return v;
+    kj_rvalue out = kj_run_float((double)kj_run_whole_of(v));
+    out.wide = v.wide;
+    return out;
 }
 
 /* ---- Meeting ---- */
@@ -153,12 +163,29 @@ static bool no_room(kj_run *r, kj_span at, const char *what, kj_dtype type, kj_w
                                     : "convert an operand: i64(x)");
 }
 
+bool kj_run_beyond(kj_run *r, kj_span at, kj_op op, kj_whole v)
+{
+    char what[8];
+    kj_snprintf(what, sizeof what, "'%s'", kj_ops[op].spelling);
+    return no_room(r, at, what, KJ_VOID, v);
+}
+
+enum { MOST_BITS = 120 }; /* of what operators pass on to each other: room for sums of two */
+
 bool kj_run_whole(kj_run *r, kj_span at, const char *what, const kj_rmeeting *m, kj_whole v,
                   kj_rvalue *out)
 {
+    const kj_whole most = (kj_whole)1 << MOST_BITS;
     bool typed = kj_is_int(m->type);
     bool fits = v >= INT64_MIN && v <= (kj_whole)UINT64_MAX;
-    kj_rvalue plain = v < 0 ? kj_run_int((int64_t)v) : kj_run_uint((uint64_t)v);
+    kj_rvalue plain = v < 0 && fits ? kj_run_int((int64_t)v) : kj_run_uint((uint64_t)v);
+    if (!fits && !typed && r->exact && v < most && v > -most) {
+        plain.dtype = KJIT_U64;
+        plain.beyond = (int64_t)((v - (kj_whole)(uint64_t)v) / ((kj_whole)1 << 64));
+        plain.wide = m->wide;
+        *out = plain;
+        return true;
+    }
     if (!fits || (typed && !kj_value_fits(kj_run_to_value(plain), m->type)))
         return no_room(r, at, what, typed ? m->type : KJ_VOID, v);
     if (typed)

@@ -29,7 +29,12 @@ typedef struct kj_rvalue {
         const kj_kernel_decl *kernel;
         kj_robject *object;
     } u;
-    double imag;
+    union {
+        double imag;
+        int64_t
+            beyond; /* of an int, how often 2**64 is added to it: 0, but where operators pass on to each other what 64
+                         * bits do not hold */
+    };
 } kj_rvalue;
 
 struct kj_robject {
@@ -156,6 +161,7 @@ typedef struct kj_run {
     kjit_status status;
     kj_span at;
     const char *converts; /* the type that what was to be assigned is to be converted to; or NULL */
+    bool exact;           /* what is computed next is an operand, and may be beyond 64 bits */
     bool powers;          /* ^ of floats, which is meant as a power */
     const char *wraps;    /* the function that operand number `wrapped` is to stand in; or NULL */
     const char *wrap_lead;
@@ -291,6 +297,10 @@ bool kj_run_meet_alone(kj_run *r, kj_span at, const char *what, const kj_rvalue 
                        kj_dtype *type);
 /* The value of an int. */
 kj_whole kj_run_whole_of(kj_rvalue v);
+/* As it stands beside a float: a float where it is beyond 64 bits. */
+kj_rvalue kj_run_beside_float(kj_rvalue v);
+/* The failure of an operator whose result 64 bits do not hold. */
+bool kj_run_beyond(kj_run *r, kj_span at, kj_op op, kj_whole v);
 /* As a variable or a list's item holds it, which may change: a plain number is wide. */
 kj_rvalue kj_run_widened(kj_rvalue v);
 
