@@ -76,7 +76,8 @@ static bool read_plain(const char *text, plain *p)
         int power = 0;
         bool negative = at[1] == '-';
         for (at = e; kj_is_digit(*at); at++)
-            power = power < EXPONENT ? power * 10 + (*at - '0') : EXPONENT;
+            if ((power = power * 10 + (*at - '0')) > EXPONENT)
+                return false;
         p->d.exponent += negative ? -power : power;
     }
     p->end = at;

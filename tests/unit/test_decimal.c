@@ -246,6 +246,24 @@ static void texts_are_read_as_the_c_library_does(void **unused)
     }
 }
 
+/* A point far from the digits, and an exponent that takes it back, or nearly. */
+static void far_points_and_exponents(void **unused)
+{
+    (void)unused;
+    static const int zeros[] = {0, 20, 300, 1000, 9979, 9989, 9999, 10000, 10001, 20000};
+    static char text[21000];
+    for (int i = 0; i < 10; i++)
+        for (int near = -2; near <= 20000; near = near < 2 ? near + 1 : near * 10 + 7) {
+            int n = snprintf(text, sizeof text, "-0.%0*d", zeros[i], 0);
+            snprintf(text + n, sizeof text - (size_t)n, "123e%d", zeros[i] + near);
+            check_read(text);
+            snprintf(text, sizeof text, "123%0*d.e-%d", zeros[i], 0, zeros[i] + near);
+            check_read(text);
+            snprintf(text, sizeof text, "0.%0*d1e%05d%d", zeros[i], 0, near, zeros[i]);
+            check_read(text);
+        }
+}
+
 /* The middle between two numbers, and what is next to it. */
 static void middles_are_rounded_to_even(void **unused)
 {
@@ -270,6 +288,7 @@ int main(void)
         cmocka_unit_test(a_number_of_digits_is_the_nearest),
         cmocka_unit_test(most_are_decided),
         cmocka_unit_test(texts_are_read_as_the_c_library_does),
+        cmocka_unit_test(far_points_and_exponents),
         cmocka_unit_test(middles_are_rounded_to_even),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -102,8 +102,8 @@ bool kj_hoist(const kj_lower *lo, const kj_tstmt *s, kj_hoisted *out)
            kj_cost(s->u.for_.body, NULL, HEAVIEST) <= HEAVIEST;
 }
 
-/* start >= 0 and stop <= extent; and what has no turn touches nothing. A difference that wraps is of a start
- * below 0. */
+/* start >= 0 and stop <= extent; and what has no turn touches nothing. Of an index that a check counts no stop is
+ * above all of i64; a number of turns may be, of u64. */
 kj_mask kj_hoisted_inside(kj_lower *lo, const kj_hoisted *h, kj_tile start, kj_tile stop, kj_mask m)
 {
     kj_mask none = kj_mask_of(kj_tile_binary(lo, KJ_OP_GE, start, stop));
@@ -116,10 +116,9 @@ kj_mask kj_hoisted_inside(kj_lower *lo, const kj_hoisted *h, kj_tile start, kj_t
         inside = kj_mask_and(lo, inside, below);
     }
     if (h->notes) { /* it is told behind the last turn */
-        kj_tile turns = kj_tile_binary(lo, KJ_OP_SUB, stop, start);
-        inside = kj_mask_and(
-            lo, inside,
-            kj_mask_of(kj_tile_binary(lo, KJ_OP_LE, turns, kj_tile_int(lo, MOST_TURNS))));
+        kj_tile turns = kj_tile_convert(lo, kj_tile_binary(lo, KJ_OP_SUB, stop, start), KJ_U64),
+                most = kj_tile_convert(lo, kj_tile_int(lo, MOST_TURNS), KJ_U64);
+        inside = kj_mask_and(lo, inside, kj_mask_of(kj_tile_binary(lo, KJ_OP_LE, turns, most)));
     }
     for (int i = 0; h->notes && i < h->nnoted; i++) { /* there is an element 0 */
         kj_tile extent = kj_lower_expr(lo, h->noted[i]->extent, m);
