@@ -159,6 +159,7 @@ typedef struct race {
     const kj_site *at, *before;
     uint64_t own, theirs; /* what each does */
     bool same;            /* block */
+    bool grid;            /* the kernel has a grid_sync */
 } race;
 
 static const char *atomics_of(const race *r)
@@ -189,7 +190,9 @@ static void hint_statement(kj_diag *diag, kj_message *e, const race *r)
         kj_hint(
             diag, e,
             "no barrier comes into a statement, nor between blocks: write to another array, and "
-            "swap(a, b) the two behind the launch");
+            "swap(a, b) the two behind the launch%s",
+            r->same ? "; from one turn of a block's loop to the next, syncthreads() at its end"
+                    : "");
     else
         kj_hint(diag, e,
                 "no barrier comes into a statement: let v = what it reads, syncthreads(), and then "
@@ -217,10 +220,17 @@ static void hint_race(kj_diag *diag, kj_message *e, const race *r)
             "%s; a value that is made of parameters and constants all may store",
             atomics_of(r));
     else if (r->same)
-        kj_hint(diag, e, "syncthreads() between the two does, in all threads of the block; or %s",
+        kj_hint(diag, e, "syncthreads() between the two does, in all threads of the block%s; or %s",
+                r->grid && at->watched ? ", or grid_sync() where others have to do with it" : "",
+                atomics_of(r));
+    else if (stores || !plain)
+        kj_hint(diag, e, "blocks come in any order: each writes elements of its own, or %s",
                 atomics_of(r));
     else
-        kj_hint(diag, e, "blocks come in any order: each writes elements of its own, or %s",
+        kj_hint(diag, e,
+                "blocks come in any order: grid_sync() between the two does, in all threads of the "
+                "grid; or a second launch; or an atomic between them that tells which block comes "
+                "last, with a threadfence() on each side of it; or %s",
                 atomics_of(r));
 }
 
@@ -243,8 +253,12 @@ static void put_race(kj_diag *diag, const kj_kernel_info *kernel, const kj_host_
     e->calls = at->call;
     e->note_calls = before->call;
     kj_note(diag, e, before->span, "it is %s here", did(f->values[KJ_RACE_FLAGS]));
-    const race r = {at, before, f->values[KJ_RACE_OWN_FLAGS] & KJ_WATCH_KIND,
-                    f->values[KJ_RACE_FLAGS] & KJ_WATCH_KIND, same};
+    const race r = {at,
+                    before,
+                    f->values[KJ_RACE_OWN_FLAGS] & KJ_WATCH_KIND,
+                    f->values[KJ_RACE_FLAGS] & KJ_WATCH_KIND,
+                    same,
+                    kernel->grid_sync};
     hint_race(diag, e, &r);
 }
 
