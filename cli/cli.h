@@ -61,14 +61,16 @@ enum {
     IN_WATCH = 65536,
     IN_NEW = 131072,
     IN_TEST = 262144,
-    IN_ALL = 524287,
+    IN_EXPLAIN = 524288,
+    IN_ALL = 1048575,
+    IN_TELLS = IN_INFO | IN_EXPLAIN, /* what a GPU makes of kernels */
     /* commands that run a file's run block, and show what it prints */
     IN_SHOWS = IN_RUN | IN_PROFILE | IN_WATCH,
     IN_MEASURES = IN_BENCH | IN_TUNE,
     IN_RUNS = IN_SHOWS | IN_MEASURES,
     IN_EXECUTES = IN_RUNS | IN_TEST,
     /* that show messages of sources */
-    IN_SPEAKS = IN_EXECUTES | IN_REPLAY | IN_CHECK | IN_FMT | IN_BUILD | IN_INFO | IN_CACHE,
+    IN_SPEAKS = IN_EXECUTES | IN_REPLAY | IN_CHECK | IN_FMT | IN_BUILD | IN_TELLS | IN_CACHE,
 };
 
 /* ---- options.c ---- */
@@ -96,7 +98,7 @@ struct options {
     char *warn;        /* a list, or NULL */
     char *path;        /* folders, with colons between them; or NULL */
     bool check_format; /* tell what is not formatted, and leave it */
-    bool describe;     /* info tells what the file declares, as JSON */
+    bool describe;     /* info tells what the file declares, as JSON; explain tells as JSON */
     bool list;         /* tests are listed, not run */
     bool gpu;          /* the command is about a GPU's code: set by it */
     bool profile;      /* the run is one of kjit profile: likewise */
@@ -114,7 +116,7 @@ bool is_option_of(int i, const command *c);
 
 /* ---- forms.c: those of build ---- */
 
-enum { FORMS_TEXT = 128 }; /* bytes of list_forms */
+enum { FORMS_TEXT = 160 }; /* bytes of list_forms */
 
 /* A line each, and their names in a sentence. */
 void print_forms(void);
@@ -207,10 +209,14 @@ int with_module(const options *o, module_step *step);
 typedef struct assembly {
     char *code, *log;
     size_t size;
+    bool absent; /* there is no ptxas */
 } assembly;
 
 /* EXIT_OK, or another code after a complaint. free_assembly in either case. */
 int run_ptxas(const char *ptx, size_t size, const char *arch, assembly *out);
+/* The same, but without one it is EXIT_OK and says nothing. */
+int try_ptxas(const char *ptx, size_t size, const char *arch, assembly *out);
+void complain_of_ptxas(const char *arch); /* that there is none */
 void free_assembly(assembly *a);
 /* The path of the toolkit's math library; NULL after a complaint. */
 const char *find_libdevice(void);
@@ -220,11 +226,37 @@ const char *find_libdevice(void);
 /* What the file of the first argument declares, as JSON. */
 int describe_module(kjit_context *ctx, const options *o, kjit_module *mod);
 
+/* ---- figures.c ---- */
+
+/* What a kernel takes of a multiprocessor, by the driver where the GPU is, else by ptxas. */
+typedef struct figures {
+    kjit_kernel_info info;
+    int stores, loads; /* bytes spilled */
+    bool spills;       /* are they known? */
+    bool occupied;     /* are blocks and occupancy known? */
+    bool by_driver;
+    bool absent; /* there is neither: nothing is known */
+} figures;
+
+/* EXIT_OK, also where nothing is known, or another code after a complaint. */
+int find_figures(kjit_context *ctx, const options *o, kjit_module *mod, const char *kernel,
+                 const int64_t block[3], figures *f);
+/* Which indices of a kernel are looked at; likewise. */
+typedef struct check_counts {
+    int proved, by_launch, tested;
+} check_counts;
+int count_checks(kjit_context *ctx, kjit_module *mod, const char *kernel, const int64_t block[3],
+                 check_counts *counts);
+/* The block that is asked for, or the usual one. */
+const int64_t *block_asked(const options *o);
+
 /* ---- occupancy.c ---- */
 
 /* Fills blocks and occupancy for a block of that many threads, from registers and shared; false for
  * an architecture that is not known. */
 bool occupancy(const char *arch, int64_t threads, kjit_kernel_info *info);
+/* What lets no more blocks fit: "registers", say; NULL where that is not known. */
+const char *occupancy_limit(const char *arch, int64_t threads, const kjit_kernel_info *info);
 
 /* ---- trace.c ---- */
 
@@ -293,6 +325,7 @@ int command_check(const options *o);
 int command_fmt(const options *o);
 int command_build(const options *o);
 int command_info(const options *o);
+int command_explain(const options *o);
 int command_devices(const options *o);
 int command_builtins(const options *o);
 int command_doc(const options *o);

@@ -10,6 +10,7 @@ static const struct {
     {"tokens", "the words of the file"},
     {"ast", "the syntax tree"},
     {"checks", "which indices are known to be inside of their arrays"},
+    {"notes", "what becomes of its lines, as kjit explain has it from"},
     {"tast", "the typed tree of each kernel"},
     {"uniform", "along which axes of threadIdx its values differ"},
     {"regions", "how a block is cut at its barriers, for a CPU"},

@@ -238,6 +238,31 @@ static const command commands[] = {
             "warnings.\n",
     },
     {
+        .name = "explain",
+        .arguments = "FILE [name=value ...]",
+        .summary = "show line by line what a GPU makes of kernels",
+        .bit = IN_EXPLAIN,
+        .min_files = 1,
+        .max_files = -1,
+        .run = command_explain,
+        .more =
+            "Each kernel's text, and below a line what is known of it without running: how a "
+            "warp's threads\n"
+            "touch memory (coalesced, strided, gathered; bank conflicts of shared memory), which "
+            "indices are\n"
+            "proved to be inside, tested once a launch or on each run, and by what; branches and "
+            "loops that\n"
+            "diverge, atomics on one address, divisions of 64 bits; and what to write instead. Of "
+            "what is not\n"
+            "known there is no note. Registers, spills and occupancy are those of kjit info; a "
+            "line says so\n"
+            "where there is neither a GPU nor ptxas. Numbers are of a warp of the block, --block, "
+            "whose threads\n"
+            "all come there. name=value is what a const parameter stands as.\n"
+            "\n"
+            "  kjit explain samples/transpose.knl --kernel=transpose_naive --block=32,8\n",
+    },
+    {
         .name = "cache",
         .arguments = "list|clear|explain FILE",
         .summary = "show or remove compiled code that was kept",

@@ -2,6 +2,7 @@
  * takes in, blocks and their part of the threads out. The limits are those of the CUDA programming
  * guide's table of compute capabilities; allocation goes by the rules of its occupancy calculator:
  * registers by 256 a warp in four equal files, shared memory by 128 bytes. */
+#include <limits.h>
 #include <string.h>
 
 #include "cli.h"
@@ -36,26 +37,62 @@ static void take_least(int *least, int64_t n)
         *least = (int)n;
 }
 
-bool occupancy(const char *arch, int64_t threads, kjit_kernel_info *info)
+static const struct limits *limits_of(const char *arch)
 {
-    const struct limits *l = NULL;
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (strcmp(table[i].arch, arch) == 0)
-            l = &table[i];
-    }
-    if (!l)
-        return false;
-    int warps = (int)((threads + WARP - 1) / WARP);
+            return &table[i];
+    return NULL;
+}
+
+/* Blocks of so many warps that fit by one of the limits alone. */
+typedef struct fits {
+    int blocks, warps, registers, shared;
+} fits;
+
+static fits fits_of(const struct limits *l, int warps, const kjit_kernel_info *info)
+{
     bool turing = l == table;
     int64_t shared = rounded(info->shared + (turing ? 0 : SHARED_OWN), turing ? 256 : 128);
-    info->blocks = l->blocks;
-    take_least(&info->blocks, l->warps / warps);
+    fits f = {l->blocks, l->warps / warps, INT_MAX, INT_MAX};
     if (info->registers > 0) {
         int64_t a_warp = rounded((int64_t)info->registers * WARP, REGISTER_UNIT);
-        take_least(&info->blocks, FILE_REGISTERS / a_warp * FILES / warps);
+        take_least(&f.registers, FILE_REGISTERS / a_warp * FILES / warps);
     }
     if (shared > 0)
-        take_least(&info->blocks, l->shared * 1024 / shared);
+        take_least(&f.shared, l->shared * 1024 / shared);
+    return f;
+}
+
+static int warps_of(int64_t threads)
+{
+    return (int)((threads + WARP - 1) / WARP);
+}
+
+bool occupancy(const char *arch, int64_t threads, kjit_kernel_info *info)
+{
+    const struct limits *l = limits_of(arch);
+    if (!l)
+        return false;
+    int warps = warps_of(threads);
+    fits f = fits_of(l, warps, info);
+    info->blocks = f.blocks;
+    take_least(&info->blocks, f.warps);
+    take_least(&info->blocks, f.registers);
+    take_least(&info->blocks, f.shared);
     info->occupancy = (double)(info->blocks * warps) / l->warps;
     return true;
+}
+
+const char *occupancy_limit(const char *arch, int64_t threads, const kjit_kernel_info *info)
+{
+    const struct limits *l = limits_of(arch);
+    fits f = l ? fits_of(l, warps_of(threads), info) : (fits){0};
+    if (!l || info->occupancy >= 1)
+        return NULL;
+    return f.registers == info->blocks ? "registers"
+           : f.shared == info->blocks  ? "shared memory"
+           : f.warps == info->blocks   ? "the block's size"
+           : f.blocks == info->blocks  ? "the number of blocks, as they are small"
+                                       : NULL;
 }

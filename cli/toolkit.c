@@ -157,7 +157,7 @@ static int finish(const scratch *s, pid_t process, FILE *out, assembly *a)
     return a->code ? EXIT_OK : EXIT_FAILED;
 }
 
-int run_ptxas(const char *ptx, size_t size, const char *arch, assembly *out)
+int try_ptxas(const char *ptx, size_t size, const char *arch, assembly *out)
 {
     scratch s;
     pid_t process;
@@ -167,16 +167,31 @@ int run_ptxas(const char *ptx, size_t size, const char *arch, assembly *out)
         return EXIT_FAILED;
     s.linked = strstr(ptx, ".extern .func") != NULL;
     int code = EXIT_FAILED, error = start_anywhere(&s, arch, &process, &log);
+    out->absent = error == ENOENT;
     if (error == 0)
         code = finish(&s, process, log, out);
     else if (error == ENOENT)
-        complain("this takes a GPU of the architecture %s or ptxas, and neither was found: ptxas "
-                 "comes with the CUDA toolkit and is sought on PATH and in /usr/local/cuda/bin",
-                 arch);
+        code = EXIT_OK;
     else
         complain("ptxas cannot be run: %s", strerror(error));
     scratch_close(&s);
     return code;
+}
+
+void complain_of_ptxas(const char *arch)
+{
+    complain("this takes a GPU of the architecture %s or ptxas, and neither was found: ptxas "
+             "comes with the CUDA toolkit and is sought on PATH and in /usr/local/cuda/bin",
+             arch);
+}
+
+int run_ptxas(const char *ptx, size_t size, const char *arch, assembly *out)
+{
+    int code = try_ptxas(ptx, size, arch, out);
+    if (!out->absent)
+        return code;
+    complain_of_ptxas(arch);
+    return EXIT_FAILED;
 }
 
 void free_assembly(assembly *a)

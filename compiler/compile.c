@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analysis/limits.h"
+#include "analysis/notes.h"
 #include "base/guard.h"
 #include "describe.h"
 #include "lower/block/block.h"
@@ -253,6 +254,16 @@ static void show_checks(job *j)
     for (int i = 0; i < j->nitems && j->stage == KJ_STAGE_CHECKS; i++)
         show(j, KJ_STAGE_CHECKS, kj_limits_dump(j->arena, j->diag->source, j->items[i].kernel));
     shown(j, KJ_STAGE_CHECKS);
+}
+
+static void show_notes(job *j)
+{
+    for (int i = 0; i < j->nitems && j->stage == KJ_STAGE_NOTES; i++) {
+        const kj_tkernel *kernel = j->items[i].kernel;
+        show(j, KJ_STAGE_NOTES,
+             kj_notes_dump(j->arena, j->diag->source, kernel, kj_uniform(j->arena, kernel)));
+    }
+    shown(j, KJ_STAGE_NOTES);
 }
 
 static void show_trees(job *j)
@@ -511,6 +522,7 @@ static bool generate(job *j)
     j->shown.arena = j->arena;
     list_items(j);
     show_checks(j);
+    show_notes(j);
     show_trees(j);
     share_out_turns(j);
     choose_lanes(j);
@@ -537,6 +549,18 @@ bool kj_specialise(kj_arena *arena, kj_diag *diag, const kj_program *program,
                    kj_code *out)
 {
     return specialise(arena, diag, program, kernel, spec, env, &(int){0}, out);
+}
+
+void kj_take_required_block(kj_arena *arena, const kj_source *source, const kj_program *program,
+                            const kj_kernel_decl *kernel, kj_spec *spec)
+{
+    kj_diag diag; /* what it says is said where the specialisation is compiled */
+    kj_spec any = *spec;
+    memset(any.block, 0, sizeof any.block);
+    kj_diag_init(&diag, arena, source);
+    const kj_tkernel *typed = kj_sema_kernel(arena, &diag, program, kernel, &any);
+    if (typed)
+        kj_required_block(typed, spec->block);
 }
 
 bool kj_generate(kj_arena *arena, kj_diag *diag, const kj_compile_options *options, kj_stage stage,

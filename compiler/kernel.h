@@ -89,6 +89,7 @@ typedef struct kj_eval_env {
 
 typedef enum kj_stage {
     KJ_STAGE_CHECKS,
+    KJ_STAGE_NOTES,
     KJ_STAGE_TAST,
     KJ_STAGE_UNIFORM,
     KJ_STAGE_REGIONS,

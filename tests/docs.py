@@ -3,7 +3,8 @@
 A block fenced ```knl is a whole file: with a run block it is run, else it is checked; its tests must pass. A ```text block right after a
 block that runs is what it prints. A warning is an error, but in a block fenced ```knl warns. A block fenced ```knl error
 must be refused with the message that the ```text block after it shows; a message with its place (name.knl:2:5: error:
-...) is compared whole, line by line. A block fenced ```knl NAME.knl is a file of that name, for the blocks behind it."""
+...) is compared whole, line by line. A block fenced ```knl NAME.knl is a file of that name, for the blocks behind it. Behind a block fenced ```knl explain the ```text block is
+what kjit explain says of it, without the figures of ptxas."""
 import re
 
 DOCUMENTS = ("README.md", "docs/tutorial.md", "docs/language.md", "docs/std.md", "docs/embedding.md")
@@ -60,7 +61,9 @@ def write_example(folder, label, info, code, text, files):
     strict = "" if {"error", "warns"} & set(info.split()) else " --warn=error"
     command = f"%kjit {'run' if runs else 'check'}{strict} {source.name}"
     pipe = ""
-    if text is not None and (runs or "error" in info):
+    if "explain" in info.split():
+        command = f"%kjit explain --arch=sm_80 {source.name}"
+    if text is not None and (runs or "explain" in info.split() or "error" in info):
         strict = "--strict-whitespace --match-full-lines " if place else ""
         (folder / "expected.txt").write_text(expectation(text, bool(place)))
         pipe = f" 2>&1 | FileCheck {strict}{folder}/expected.txt"

@@ -31,6 +31,7 @@ tests/driver        the CUDA device: failures of the driver at each call, its ve
 tests/double/check  programs of the driver's calls, which the double must find right or wrong
 tests/double/unit   unit tests of the PTX interpreter
 tests/emit          one kernel at each stage (`--emit=`), and the code of single features
+tests/explain       what `kjit explain` says of small kernels, note by note
 tests/error         messages of errors, with their places, hints and fixes
 tests/fuzz          programs at random, beside exact references
 tests/install       what is installed: header, pkg-config, manual pages, the Debian package

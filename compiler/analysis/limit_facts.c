@@ -6,10 +6,10 @@
 #include <string.h>
 
 enum {
-    DEEPEST = 12,  /* operations that are looked through */
-    SIMPLEST = 24, /* nodes of an expression that facts are kept of */
-    LATEST = 48,   /* facts that are looked at */
-    STEPS = 3      /* facts that one conclusion takes */
+    DEEPEST = 12,           /* operations that are looked through */
+    SIMPLEST = 24,          /* nodes of an expression that facts are kept of */
+    LATEST = 48,            /* facts that are looked at */
+    STEPS = KJ_MOST_REASONS /* facts that one conclusion takes */
 };
 
 /* ---- The state, and back ---- */
@@ -325,14 +325,17 @@ int kj_told_difference(kj_limit_state *s, const kj_texpr *e, int range)
 /* a < b, by facts? */
 static bool follows(kj_limit_state *s, kj_limit_sum a, kj_limit_sum b, int steps)
 {
-    if (kj_is_same(s, a.of, b.of))
+    if (kj_is_same(s, a.of, b.of)) {
+        s->nreasons = STEPS - steps;
         return a.by < b.by;
+    }
     int from = s->nfacts > LATEST ? s->nfacts - LATEST : 0;
     for (int i = s->nfacts - 1; i >= from && steps > 0; i--) {
         const kj_limit_fact *f = &s->facts[i];
         if (!f->lhs_holds || !f->rhs_holds || !kj_is_same(s, f->less.of, a.of))
             continue;
         int64_t by = f->more.by + a.by - f->less.by - !f->or_equal;
+        s->reasons[STEPS - steps] = f->why;
         if (follows(s, (kj_limit_sum){f->more.of, by}, b, steps - 1))
             return true;
     }
@@ -484,6 +487,7 @@ void kj_learn_less(kj_limit_state *s, const kj_texpr *lhs, const kj_texpr *rhs, 
                        .rhs = rhs,
                        .least = kj_range_of(s, lhs),
                        .most = kj_range_of(s, rhs),
+                       .why = s->why,
                        .or_equal = or_equal};
     int apart = one(s, !or_equal), most = node(s, KJ_IV_SUB, f.most, apart), steps = LATEST;
     learn_path(s, &f, most);

@@ -214,6 +214,7 @@ static void learn_range(kj_limit_walk *w, const kj_limit_loop *l, const kj_tstmt
     *v = (kj_texpr){.kind = KJ_TE_VAR, .type = s->u.for_.var->type, .span = s->span};
     v->u.var = s->u.for_.var;
     bool up = step.lo > 0, down = step.hi < 0;
+    state->why = (kj_reason){KJ_BY_LOOP, s->span};
     if ((up || down) && !mentions_any(stop, l))
         kj_learn_less(state, up ? v : stop, up ? stop : v, false);
     if ((up || down) && !mentions_any(start, l))
@@ -250,6 +251,7 @@ static void walk_turn(kj_limit_walk *w, kj_limit_loop *l, const around *a)
         kj_limit_stmts(w, s->u.for_.body);
     } else {
         kj_limit_expr(w, s->u.while_.test);
+        w->state.why = (kj_reason){KJ_BY_LOOP, s->u.while_.test->span};
         kj_learn(&w->state, s->u.while_.test, true);
         kj_limit_stmts(w, s->u.while_.body);
     }
@@ -305,6 +307,7 @@ static void walk_loop(kj_limit_walk *w, const around *a)
     begin_turn(w, &l); /* the last, which does not come */
     for (int i = 0; i < l.n; i++)
         kj_limit_assigned(w, l.each[i].var, w->assigned_from);
+    w->state.why = (kj_reason){KJ_BY_LOOP, s->span};
     if (s->kind == KJ_TS_WHILE && !w->broke)
         kj_learn(&w->state, s->u.while_.test, false);
     w->broke = broke;

@@ -112,7 +112,9 @@ static int chosen_range(kj_limit_state *s, const kj_texpr *e)
 {
     enum { CHOICES = 4 }; /* whose tests are taken in, for both ways: others may stand there */
     kj_limit_mark mark = kj_state_mark(s);
+    kj_reason why = s->why;
     bool told = s->choices < CHOICES;
+    s->why = (kj_reason){KJ_BY_CONDITION, e->u.select.test->span};
     s->choices++;
     if (told)
         kj_learn(s, e->u.select.test, true);
@@ -123,6 +125,7 @@ static int chosen_range(kj_limit_state *s, const kj_texpr *e)
     int no = kj_range_of(s, e->u.select.no);
     kj_state_back(s, mark);
     s->choices--;
+    s->why = why;
     return node(s, KJ_IV_HULL, yes, no);
 }
 

@@ -104,6 +104,21 @@ static bool tells(const kj_limit_walk *w, const kj_index_check *c, kj_texpr *con
            (w->confirms == KJ_RELIES && kj_is_counted(w->loop->stmt, c, index));
 }
 
+static kj_ground ground_of(const kj_limit_state *s, const kj_limit_test *t)
+{
+    kj_interval path = kj_known(&s->graph, t->path), i = kj_known(&s->graph, t->index),
+                n = kj_known(&s->graph, t->extent);
+    kj_ground g = {.unreached = path.lo > path.hi || i.lo > i.hi,
+                   .low = t->low,
+                   .high = t->high,
+                   .least = i.lo,
+                   .most = i.hi,
+                   .extent = {n.lo, n.hi},
+                   .nreasons = t->high ? 0 : s->nreasons};
+    memcpy(g.reasons, s->reasons, (size_t)g.nreasons * sizeof *g.reasons);
+    return g;
+}
+
 static void decide(kj_limit_walk *w, kj_index_check *c, kj_texpr *const *indices)
 {
     kj_limit_state *s = &w->state;
@@ -116,6 +131,7 @@ static void decide(kj_limit_walk *w, kj_index_check *c, kj_texpr *const *indices
     kj_interval path = kj_known(&s->graph, t.path), i = kj_known(&s->graph, t.index),
                 n = kj_known(&s->graph, t.extent);
     t.low = i.lo < 0;
+    s->nreasons = 0;
     t.high = i.hi >= n.lo && !kj_is_less(s, index, c->extent);
     kj_held held = path.lo > path.hi || i.lo > i.hi || (!t.low && !t.high) ? KJ_HELD_ALWAYS
                    : !w->launched || is_hopeless(w, &t)                    ? KJ_HELD_NEVER
@@ -124,10 +140,12 @@ static void decide(kj_limit_walk *w, kj_index_check *c, kj_texpr *const *indices
         confirm(w, c, held, &t);
     } else {
         c->held = held;
+        c->ground = ground_of(s, &t);
         c->test = held == KJ_HELD_BY_LAUNCH ? add_test(w, t) : -1;
     }
     if ((held == KJ_HELD_ALWAYS && !t.low && !t.high) || !tells(w, c, indices))
         return;
+    s->why = (kj_reason){KJ_BY_CHECK, c->site->span};
     kj_learn_least(s, index, 0);
     kj_learn_less(s, index, c->extent, false);
 }
@@ -175,6 +193,7 @@ static void visit_exprs(kj_limit_walk *w, kj_texpr *const *e, int n)
 static void visit_where(kj_limit_walk *w, kj_texpr *e, const kj_texpr *test, bool holds)
 {
     kj_limit_mark mark = kj_state_mark(&w->state);
+    w->state.why = (kj_reason){KJ_BY_CONDITION, test->span};
     kj_learn(&w->state, test, holds);
     kj_limit_expr(w, e);
     kj_state_back(&w->state, mark);
@@ -313,6 +332,7 @@ static kj_limit_ends visit_branch(kj_limit_walk *w, kj_tstmt *list, const kj_tex
 {
     int from = w->assigned_from;
     w->assigned_from = w->nassigned;
+    w->state.why = (kj_reason){KJ_BY_CONDITION, test->span};
     kj_learn(&w->state, test, holds);
     kj_limit_stmts(w, list);
     kj_limit_ends e = ends_of(w, w->assigned_from);
@@ -335,6 +355,7 @@ static void visit_if(kj_limit_walk *w, const kj_tstmt *st)
     kj_limit_ends no = visit_branch(w, st->u.if_.no, test, false);
     if (w->dead && !yes_ends) {
         kj_state_back(s, mark);
+        s->why = (kj_reason){KJ_BY_CONDITION, test->span};
         kj_learn(s, test, true);
         for (int i = 0; i < yes.n; i++)
             become(w, yes.each[i].var, yes.each[i].node);

@@ -76,22 +76,24 @@ static void list_checks(kj_limit_walk *w, kj_tkernel *k)
     k->checked = KJ_NEW_ARRAY(w->state.arena, kj_checked, (size_t)count_accesses(w) + 1);
     for (const kj_limit_access *a = w->first; a; a = a->next)
         for (const kj_index_check *c = a->array->checks; c; c = c->next)
-            k->checked[n++] = (kj_checked){c->site, c->held};
+            k->checked[n++] = (kj_checked){c->site, c->held, c->ground};
     qsort(k->checked, (size_t)n, sizeof *k->checked, in_order);
     for (int i = 0; i < n; i++) {
         kj_checked *last = &k->checked[k->nchecked - 1];
-        if (k->nchecked > 0 && last->site == k->checked[i].site)
-            last->held = last->held < k->checked[i].held ? last->held : k->checked[i].held;
-        else
+        if (k->nchecked == 0 || last->site != k->checked[i].site)
             k->checked[k->nchecked++] = k->checked[i];
+        else if (k->checked[i].held < last->held)
+            *last = k->checked[i];
     }
 }
 
 static void walk(kj_limit_walk *w, const kj_tkernel *kernel)
 {
     w->stamps = KJ_NEW_ARRAY(w->state.arena, int, (size_t)kernel->nvars + 1);
-    for (const kj_trequire *r = kernel->requires; r; r = r->next)
+    for (const kj_trequire *r = kernel->requires; r; r = r->next) {
+        w->state.why = (kj_reason){KJ_BY_REQUIRES, r->span};
         kj_learn(&w->state, r->test, true);
+    }
     kj_limit_block(w, kernel->body);
 }
 

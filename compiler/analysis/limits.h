@@ -93,6 +93,7 @@ typedef struct kj_limit_fact {
     const kj_texpr *lhs, *rhs;
     kj_limit_sum less, more; /* the two, taken apart */
     int most, least;
+    kj_reason why;
     bool or_equal, moves; /* moves: it has mutable variables */
     bool lhs_holds, rhs_holds;
 } kj_limit_fact;
@@ -124,6 +125,9 @@ typedef struct kj_limit_state {
     int born;      /* declarations and assignments so far */
     int names;     /* that are being looked through */
     int choices;   /* and conditional expressions */
+    kj_reason why; /* what is learned now is known */
+    kj_reason reasons[KJ_MOST_REASONS]; /* that the last kj_is_less went by */
+    int nreasons;
     int looks;     /* at expressions, so far: beyond KJ_MOST_LOOKS at no more */
     int last_look; /* of the comparison that is going on */
 } kj_limit_state;

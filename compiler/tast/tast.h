@@ -59,6 +59,30 @@ typedef enum kj_reliance {
     KJ_RELIES,         /* on others, too: the access may not be made before what is in the loop */
 } kj_reliance;
 
+/* What says that one number is less than another, and where. */
+typedef enum kj_source_of_fact {
+    KJ_BY_CONDITION,
+    KJ_BY_LOOP,
+    KJ_BY_REQUIRES,
+    KJ_BY_CHECK /* another index, looked at before */
+} kj_source_of_fact;
+typedef struct kj_reason {
+    kj_source_of_fact by;
+    kj_span span;
+} kj_reason;
+
+/* By what an index is known to be inside, or what is not known of it. */
+enum { KJ_MOST_REASONS = 3 };
+typedef struct kj_ground {
+    bool unreached; /* no thread comes there */
+    bool low, high; /* not known: that it is not below 0, that it is below the extent */
+    int64_t least, most,
+        extent[2]; /* of the index, and of the extent the same, as far as they are known */
+    kj_reason
+        reasons[KJ_MOST_REASONS]; /* why it is below the extent, where its most does not say so */
+    int nreasons;
+} kj_ground;
+
 /* An index that is looked at before an element is accessed: 0 <= index < extent, else it is a fault. */
 typedef struct kj_index_check {
     struct kj_index_check *next;
@@ -67,6 +91,7 @@ typedef struct kj_index_check {
     kj_texpr *extent; /* i64 */
     const kj_site *site;
     kj_held held;
+    kj_ground ground;
     int test; /* by the launch: its number */
     kj_reliance relies;
 } kj_index_check;
@@ -80,6 +105,7 @@ static inline kj_texpr *kj_checked_index(const kj_index_check *c, kj_texpr *cons
 typedef struct kj_checked {
     const kj_site *site;
     kj_held held;
+    kj_ground ground; /* of the access that decided it */
 } kj_checked;
 
 /* An array or a view of one. Roots (root == itself) are kernel parameters, shared, local and const
@@ -302,7 +328,8 @@ typedef struct kj_trequire {
 
 typedef struct kj_tkernel {
     const char *name;
-    kj_span span;
+    kj_span span; /* of the name */
+    kj_span item; /* of all of it, to the closing brace */
     kj_tparam *params;
     int nparams;
     kj_tblock *body;

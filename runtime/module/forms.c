@@ -12,6 +12,7 @@ typedef struct emission {
     kj_compile_options options;
     kj_stage stage;
     int64_t block[3];
+    bool usual;   /* nobody said which block */
     kj_code code; /* of kjit_module_kernel_info */
     kjit_status loaded;
     kj_exec *exec;
@@ -137,8 +138,10 @@ static bool compile(emission *e, kj_code *codes)
     for (int i = 0; i < n; i++) {
         kernels[i] = first[i].decl;
         specs[i] = default_spec(&e->arena, &first[i], e->block, &e->options);
-        if (e->stage == KJ_STAGE_CHECKS)
+        if (e->stage == KJ_STAGE_CHECKS || e->stage == KJ_STAGE_NOTES)
             specs[i].checks |= KJ_CHECK_BOUNDS;
+        if (e->stage == KJ_STAGE_NOTES && e->usual)
+            kj_take_required_block(&e->arena, &mod->source, mod->program, kernels[i], &specs[i]);
     }
     bool done = kj_compile_all(&e->arena, &diag, mod->program, kernels, specs, n, &e->options,
                                e->stage, codes);
@@ -182,11 +185,16 @@ typedef struct form {
 static const form *find_form(const char *what)
 {
     static const form forms[] = {
-        {"checks", KJ_STAGE_CHECKS, false},   {"tast", KJ_STAGE_TAST, false},
-        {"uniform", KJ_STAGE_UNIFORM, false}, {"regions", KJ_STAGE_REGIONS, false},
-        {"llvm", KJ_STAGE_LLVM, false},       {"opt", KJ_STAGE_OPT, false},
+        {"checks", KJ_STAGE_CHECKS, false},
+        {"notes", KJ_STAGE_NOTES, false},
+        {"tast", KJ_STAGE_TAST, false},
+        {"uniform", KJ_STAGE_UNIFORM, false},
+        {"regions", KJ_STAGE_REGIONS, false},
+        {"llvm", KJ_STAGE_LLVM, false},
+        {"opt", KJ_STAGE_OPT, false},
         {"llvm-opt", KJ_STAGE_OPT, false}, /* its name up to version 0.1 */
-        {"asm", KJ_STAGE_ASM, false},         {"ptx", KJ_STAGE_ASM, true},
+        {"asm", KJ_STAGE_ASM, false},
+        {"ptx", KJ_STAGE_ASM, true},
         {"cubin", KJ_STAGE_ASM, true},
     };
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
@@ -289,10 +297,11 @@ static kjit_status emit(emission *e, const char *what)
         return step(e, emit_ast);
     const form *f = find_form(what);
     if (!f)
-        return kj_fail(mod->ctx, KJIT_INVALID,
-                       "'%.64s' cannot be emitted: there is tokens, ast, checks, tast, uniform, "
-                       "regions, llvm, opt, asm, ptx, cubin",
-                       what);
+        return kj_fail(
+            mod->ctx, KJIT_INVALID,
+            "'%.64s' cannot be emitted: there is tokens, ast, checks, notes, tast, uniform, "
+            "regions, llvm, opt, asm, ptx, cubin",
+            what);
     if (mod->nkernels == 0)
         return KJIT_OK;
     kjit_status status = set_target(e);
@@ -328,6 +337,7 @@ static kjit_status begin(emission *e, const char *kernel, const int64_t block[3]
     const kj_device_ops *ops = mod->ctx->ops;
     int64_t threads = 1;
     bool fits = true;
+    e->usual = !block;
     for (int i = 0; i < 3; i++) {
         e->block[i] = block ? block[i] : i == 0 ? 256 : 1;
         if (e->block[i] < 0)

@@ -76,7 +76,7 @@ static void test_forms_for_a_gpu(void **state)
           "(32, 33, 1) is too large");
     FAILS(kjit_module_emit(mod, "cubin", NULL, NULL, &text, NULL), KJIT_NO_DEVICE, "sm_90");
     FAILS(kjit_module_emit(mod, "elf", NULL, NULL, &text, NULL), KJIT_INVALID,
-          "tokens, ast, checks, tast, uniform, regions, llvm, opt, asm, ptx, cubin");
+          "tokens, ast, checks, notes, tast, uniform, regions, llvm, opt, asm, ptx, cubin");
     assert_null(text);
     float x[64] = {0}, y[64]; /* launches are the device's all the same */
     kjit_array *a = wrap(x, KJIT_F32, 1, SHAPE(64)), *b = wrap(y, KJIT_F32, 1, SHAPE(64));

@@ -228,6 +228,7 @@ static kj_tkernel *build(kj_sema *s, const kj_kernel_decl *decl, const kj_spec *
     int before = s->diag->errors;
     k->name = decl->name;
     k->span = item->name_span;
+    k->item = (kj_span){item->span.begin, item->end.end};
     k->child = s->child;
     memcpy(k->block, spec->block, sizeof k->block);
     k->small = spec->small;
