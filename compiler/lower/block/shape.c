@@ -12,13 +12,24 @@ static int power_below(int64_t n)
     return p;
 }
 
-/* Does the kernel work on 64-bit elements? They take twice the registers. */
+static bool visit_random(void *found, const kj_tstmt *s, const kj_texpr *e)
+{
+    (void)s;
+    *(bool *)found |=
+        e && e->kind == KJ_TE_CALL && kj_builtins[e->u.call.id].how == KJ_HOW_RANDOM;
+    return !*(bool *)found;
+}
+
+/* Does the kernel work on 64-bit elements, or multiply words into 64 bits, as Philox does? They take twice the
+ * registers. */
 static bool is_wide(const kj_tkernel *k)
 {
+    bool random = false;
     for (int i = 0; i < k->nroots; i++)
         if (kj_unit(k->roots[i]) == 8)
             return true;
-    return false;
+    kj_walk(k->body->body, NULL, visit_random, &random);
+    return random;
 }
 
 static int parts_of(const kj_tarray *a)
