@@ -15,8 +15,7 @@ static int power_below(int64_t n)
 static bool visit_random(void *found, const kj_tstmt *s, const kj_texpr *e)
 {
     (void)s;
-    *(bool *)found |=
-        e && e->kind == KJ_TE_CALL && kj_builtins[e->u.call.id].how == KJ_HOW_RANDOM;
+    *(bool *)found |= e && e->kind == KJ_TE_CALL && kj_builtins[e->u.call.id].how == KJ_HOW_RANDOM;
     return !*(bool *)found;
 }
 
