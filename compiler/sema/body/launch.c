@@ -55,6 +55,13 @@ static bool open_launch(kj_sema *s, const kj_stmt *st, launch *l)
         kj_member_of_file(s, base);
         return false;
     }
+    if (base && base->kind == KJ_E_NAME && kj_hides_kernel(s->scope, base->u.name)) {
+        kj_message *m = kj_sema_error(s, base->span, KJ_RULE_LAUNCH,
+                                      "'%s' is no kernel here: a variable has its name", sym->name);
+        kj_note(s->diag, m, sym->span, "declared here");
+        kj_hint(s->diag, m, "give the variable another name");
+        return false;
+    }
     if (!sym || sym->kind != KJ_SYM_KERNEL) {
         misused(s, e ? e->span : st->span, "%s", "this is no launch of a kernel");
         return false;

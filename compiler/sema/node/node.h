@@ -297,6 +297,8 @@ void kj_scope_push(kj_sema *s);
 void kj_scope_pop(kj_sema *s);
 /* Here and in those around; NULL when there is none. */
 kj_symbol *kj_scope_find(const kj_scope *scope, const char *name);
+/* Is there a kernel of that name, which something else has where it is named? */
+bool kj_hides_kernel(const kj_scope *scope, const char *name);
 /* What a name means, or a used file's or an enum's behind a dot; NULL for all else. */
 kj_symbol *kj_scope_named(const kj_scope *scope, const kj_expr *e);
 /* The symbol that an expression names, dotted builtins included; NULL when it is no name

@@ -60,6 +60,16 @@ kj_symbol *kj_scope_find(const kj_scope *scope, const char *name)
     return NULL;
 }
 
+bool kj_hides_kernel(const kj_scope *scope, const char *name)
+{
+    for (const kj_scope *at = scope; at; at = at->up) {
+        const kj_symbol *sym = find_here(at, name);
+        if (sym && sym->kind == KJ_SYM_KERNEL)
+            return kj_scope_find(scope, name) != sym;
+    }
+    return false;
+}
+
 static bool is_enum(const kj_symbol *sym)
 {
     return sym->kind == KJ_SYM_TYPE && sym->item && sym->item->enumerates;
