@@ -209,3 +209,13 @@ void kj_say_argument(kj_saying *say, int wanted_ndim, kj_dtype wanted, const cha
     else if (wanted_ndim == 0 && wanted == KJ_BOOL && (kind == KJ_R_INT || kind == KJ_R_FLOAT))
         SAY(say->hint, "write %s != 0", operand);
 }
+
+const char *kj_decimal_comma(const char *text)
+{
+    const char *comma = strrchr(text, ','), *digits = comma;
+    while (digits && digits > text && kj_is_digit(digits[-1]))
+        digits--;
+    bool number =
+        digits < comma && (digits == text || (!kj_is_word(digits[-1]) && digits[-1] != '.'));
+    return number && comma[1] && !comma[1 + strspn(comma + 1, "0123456789")] ? comma : NULL;
+}

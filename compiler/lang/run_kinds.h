@@ -36,6 +36,8 @@ typedef struct kj_quote {
     char text[80];
 } kj_quote;
 kj_quote kj_quoted(const kj_source *source, kj_span at, bool operand, const char *otherwise);
+/* The comma of x[i] = -1,5, which stands for a point; NULL: there is none. */
+const char *kj_decimal_comma(const char *text);
 
 typedef struct kj_saying {
     char text[256], hint[256]; /* hint: or "" */

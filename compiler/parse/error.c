@@ -156,7 +156,7 @@ static void at_expression(const kj_mistake *x)
         return;
     }
     kj_message *m = kj_expected(x, "an expression");
-    if (!kj_is_shown(p->diag, m))
+    if (!kj_is_shown(p->diag, m) || kj_habit_only_part_at(x, m))
         return;
     if (kj_met(x, ":") && p->nopen && p->open[p->nopen - 1].kind == '[') {
         kj_mistake_hint(x, m, ARRAY_TYPES); /* not f32[:, :] */
@@ -282,6 +282,8 @@ static void at_name(const kj_mistake *x)
     }
     kj_message *m = kj_expected(x, "a name");
     int before = x->p->prev;
+    if (kj_habit_only_part_at(x, m))
+        return;
     if (kj_met(x, "(") && before == KJ_TK_FOR && kj_unwrap_names(x, m)) {
         ;
     } else if (kj_met(x, "(") && before == KJ_TK_FOR) {

@@ -247,3 +247,42 @@ bool kj_hint_memory(kj_parser *p, kj_message *m, uint32_t open, uint32_t pointer
         kj_hint(p->diag, m, "launches copy arrays of the host by themselves, b[:] = a copies them");
     return true;
 }
+
+/* n, = a.shape of Python, which takes the only part out; also (n,) = a.shape. */
+bool kj_habit_only_part(kj_parser *p, kj_message *m, uint32_t name)
+{
+    const kj_source *s = p->source;
+    const char *text = s->text;
+    uint32_t begin = name;
+    bool bracketed = text[name] == '(';
+    name = bracketed ? kj_skip_blanks(s, name + 1) : name;
+    uint32_t end = kj_word_end(s, name), at = kj_skip_blanks(s, end);
+    if (end == name || text[at] != ',')
+        return false;
+    at = kj_skip_blanks(s, at + 1);
+    if (bracketed && text[at] != ')')
+        return false;
+    at = bracketed ? kj_skip_blanks(s, at + 1) : at;
+    if (text[at] != '=' || text[at + 1] == '=')
+        return false;
+    at = kj_skip_blanks(s, at + 1);
+    uint32_t stop = kj_statement_end(s, at, false);
+    if (stop <= at)
+        return false;
+    bool plain = kj_operand_start(s, stop) == at;
+    uint32_t first = kj_statement_start(s, begin);
+    first += (uint32_t)strspn(text + first, " \t");
+    const char *own = kj_piece(p, name, end);
+    bool declares = first == begin && !kj_habit_is_known(p, own, begin);
+    kj_write(p->diag, m, (kj_span){begin, stop}, plain ? "%s%s = %s[0]" : "%s%s = (%s)[0]",
+             declares ? "let " : "", own, kj_piece(p, at, stop));
+    return true;
+}
+
+bool kj_habit_only_part_at(const kj_mistake *x, kj_message *m)
+{
+    const kj_parser *p = x->p;
+    if (kj_met(x, "=") && p->prev == KJ_TK_COMMA)
+        return kj_habit_only_part(x->p, m, kj_operand_start(p->source, p->prev_span.begin));
+    return kj_met(x, "(") && kj_habit_only_part(x->p, m, x->at.begin);
+}

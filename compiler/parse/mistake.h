@@ -40,6 +40,9 @@ kj_message *kj_mistake_error(const kj_mistake *x, const char *text);
 /* expected 'wanted' before the token */
 kj_message *kj_expected(const kj_mistake *x, const char *wanted);
 
+/* habit_stmt.c: at what stands behind n, or at (n,) */
+bool kj_habit_only_part_at(const kj_mistake *x, kj_message *m);
+
 void kj_mistake_hint(const kj_mistake *x, kj_message *m, const char *text);
 
 /* Is it the first word of the line? */

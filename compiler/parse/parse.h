@@ -319,12 +319,13 @@ bool kj_habit_is_nan(kj_parser *p, kj_message *m, kj_span at, bool negated);
 bool kj_habit_as(kj_parser *p, kj_message *m, kj_span at); /* n as f32 */
 /* `a xor b`, `a mod b`: reports it; false: the word there is none of those. */
 bool kj_habit_operator(kj_parser *p, kj_span at);
-bool kj_habit_record(kj_parser *p, kj_message *m, kj_span at);  /* P{x: 1}, at the brace */
-bool kj_habit_new(kj_parser *p, kj_message *m, kj_span at);     /* new P(1), new f32[3] */
-bool kj_habit_raise(kj_parser *p);                              /* raise X("text"): an error */
-bool kj_habit_rows(kj_parser *p, kj_message *m);                /* [1, 2; 3, 4] */
-void kj_habit_shift(kj_parser *p, kj_span at);                  /* n >>> 3: an error */
-void kj_habit_ternary(kj_parser *p, kj_message *m, kj_span at); /* c ? a : b */
+bool kj_habit_record(kj_parser *p, kj_message *m, kj_span at);       /* P{x: 1}, at the brace */
+bool kj_habit_new(kj_parser *p, kj_message *m, kj_span at);          /* new P(1), new f32[3] */
+bool kj_habit_raise(kj_parser *p);                                   /* raise X("text"): an error */
+bool kj_habit_only_part(kj_parser *p, kj_message *m, uint32_t name); /* n, = a.shape */
+bool kj_habit_rows(kj_parser *p, kj_message *m);                     /* [1, 2; 3, 4] */
+void kj_habit_shift(kj_parser *p, kj_span at);                       /* n >>> 3: an error */
+void kj_habit_ternary(kj_parser *p, kj_message *m, kj_span at);      /* c ? a : b */
 /* habit_stmt.c: open: the call's bracket; pointer: behind the & */
 bool kj_hint_memory(kj_parser *p, kj_message *m, uint32_t open, uint32_t pointer);
 bool kj_habit_array_type(kj_parser *p, kj_message *m, kj_span at);

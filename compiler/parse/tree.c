@@ -416,6 +416,8 @@ static const char *what(const kj_expr *e)
 static void fix_targets(kj_parser *p, kj_message *m, kj_span at)
 {
     const char *text = p->source->text;
+    if (kj_habit_only_part(p, m, at.begin))
+        return;
     kj_hint(p->diag, m, "several targets stand without parentheses: a, b = b, a");
     if (text[at.begin] == '(' && at.end > at.begin + 2 && text[at.end - 1] == ')')
         kj_write(p->diag, m, at, "%.*s", (int)(at.end - at.begin) - 2, text + at.begin + 1);

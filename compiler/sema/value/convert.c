@@ -176,11 +176,15 @@ static void mismatch(kj_sema *s, const kj_operand *v, kj_dtype to, const char *w
         kj_note_open(s, m, v);
 }
 
-/* x[i] = 1,5 */
-static bool is_decimal_comma(const char *text, size_t digits)
+void kj_hint_tuple_part(kj_sema *s, kj_message *m, const kj_operand *v)
 {
-    const char *behind = text + digits + (text[digits] == ',');
-    return digits && text[digits] == ',' && *behind && !behind[strspn(behind, "0123456789")];
+    const char *text = kj_source_text(s, v->span, ""), *comma = kj_decimal_comma(text);
+    bool bracketed = text[0] == '(' || !strchr(text, ',');
+    if (comma && v->u.tuple.n == 2)
+        kj_write(s->diag, m, v->span, "%.*s.%s", (int)(comma - text), text, comma + 1);
+    else if (!v->u.tuple.of)
+        kj_hint(s->diag, m, bracketed ? "a part of it is %s[0]" : "a part of it is (%s)[0]",
+                *text ? text : "...");
 }
 
 kj_texpr *kj_coerce(kj_sema *s, kj_operand v, kj_dtype to, const char *what)
@@ -201,12 +205,8 @@ kj_texpr *kj_coerce(kj_sema *s, kj_operand v, kj_dtype to, const char *what)
         else if (root)
             kj_hint(s->diag, m, "an element of '%s' has %d %s", root->name, root->ndim,
                     root->ndim == 1 ? "index" : "indices");
-        const char *whole = v.kind == KJ_V_TUPLE ? kj_source_text(s, v.span, "") : "";
-        const size_t digits = strspn(whole, "0123456789");
-        if (is_decimal_comma(whole, digits))
-            kj_write(s->diag, m, v.span, "%.*s.%s", (int)digits, whole, whole + digits + 1);
-        else if (v.kind == KJ_V_TUPLE && !v.u.tuple.of)
-            kj_hint(s->diag, m, "a part of it is %s[0]", kj_source_text(s, v.span, "..."));
+        if (v.kind == KJ_V_TUPLE)
+            kj_hint_tuple_part(s, m, &v);
         if (kj_is_complex(&v))
             kj_hint(s->diag, m, "write abs(%s), or its .real or .imag",
                     kj_source_text(s, v.span, "..."));

@@ -74,8 +74,10 @@ bool kj_no_number(kj_sema *s, const kj_operand *v, const char *what)
             kj_fix(s->diag, m, v->span, "i32(%s)", text);
     } else if (v->kind == KJ_V_TUPLE && ends_with(text, ".shape"))
         kj_write(s->diag, m, v->span, "%s[0]", text);
-    else if (v->kind == KJ_V_TUPLE && !kj_is_aggregate(v) && !text[strcspn(text, "(.[ ")])
+    else if (v->kind == KJ_V_TUPLE && !kj_is_aggregate(v) && !text[strcspn(text, "(.[ ,")])
         kj_hint(s->diag, m, "its parts are %s[0] to %s[%d]", text, text, v->u.tuple.n - 1);
+    else if (v->kind == KJ_V_TUPLE)
+        kj_hint_tuple_part(s, m, v);
     else if (v->kind == KJ_V_ARRAY)
         kj_hint_element(s, m, v->u.array, kj_operand_text(s, v->span, "..."));
     return true;

@@ -56,6 +56,8 @@ kj_operand kj_refuse_quotient(kj_sema *s, const kj_operand *v, kj_span span);
 
 /* ---- convert.c ---- */
 
+/* Of a tuple where one value is meant: one of its parts, or the number that has a comma for a point. */
+void kj_hint_tuple_part(kj_sema *s, kj_message *m, const kj_operand *v);
 /* The value as a `to`, by the rules of assignment; reports (and returns NULL) otherwise. `what`
  * names the place. */
 kj_texpr *kj_coerce(kj_sema *s, kj_operand v, kj_dtype to, const char *what);
