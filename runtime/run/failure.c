@@ -17,6 +17,8 @@ static void put_callers(const kj_run *r, kj_arena *arena, put_note *put, kj_text
 {
     enum { MOST = sizeof r->callers.at / sizeof *r->callers.at };
     int n = r->callers.n < MOST ? r->callers.n : MOST, left = r->callers.n - n;
+    if (r->inside.end > r->inside.begin)
+        put(r, arena, &r->inside, "found here", t);
     for (int i = 0; i < n; i++) {
         int times = r->callers.at[i].times;
         if (i == MOST - 1 && left > 0)
@@ -35,6 +37,49 @@ static void put_wanted(const kj_run *r, kj_arena *arena, put_note *put, kj_text 
 {
     if (r->wanted.end > r->wanted.begin)
         put(r, arena, &r->wanted, "the message was to hold this", t);
+}
+
+/* ---- In the library ---- */
+
+static bool is_in_library(const kj_run *r, kj_span at)
+{
+    const char *name = kj_where(r->source, at.begin).file;
+    return name != r->source->name && strncmp(name, "std/", 4) == 0;
+}
+
+/* Without memory it stays as it is. */
+static void retell(char **text, const char *other)
+{
+    char *own = strdup(other);
+    if (own) {
+        free(*text);
+        *text = own;
+    }
+}
+
+/* What a function of the library refuses is told of its call in the user's file, by the name it has there. */
+static void leave_library(kj_run *r, kj_arena *arena)
+{
+    enum { MOST = sizeof r->callers.at / sizeof *r->callers.at };
+    kj_rcallers *c = &r->callers;
+    int n = c->n < MOST ? c->n : MOST, i = 0;
+    if (strchr(r->message, '\n') || !is_in_library(r, r->at))
+        return;
+    while (i < n && is_in_library(r, c->at[i].span))
+        i++;
+    if (i == n || c->n > MOST)
+        return;
+    const char *call = r->source->text + c->at[i].span.begin;
+    int len = (int)strcspn(call, "( \t\n");
+    r->inside = r->at;
+    r->at = c->at[i].span;
+    memmove(&c->at[i], &c->at[i + 1], (size_t)(n - i - 1) * sizeof *c->at);
+    c->n--;
+    if (strncmp(r->message, "assertion failed", 16) != 0)
+        retell(&r->message, kj_arena_printf(arena, "%.*s: %s", len, call, r->message));
+    if (r->hint &&
+        strncmp(r->hint, "an array of it has", 18) == 0) /* which the function asked for */
+        retell(&r->hint, "make an array of it: array(...)");
 }
 
 /* ---- As text ---- */
@@ -150,9 +195,10 @@ kjit_status kj_run_give_failure(kj_run *r)
         jmp_buf no_memory;
         kj_arena arena;
         kj_arena_init(&arena, &no_memory);
-        if (setjmp(no_memory) == 0)
+        if (setjmp(no_memory) == 0) {
+            leave_library(r, &arena);
             (json ? put_json : put_located)(r, &arena, &t);
-        else
+        } else
             t.failed = true;
         kj_arena_free(&arena);
     }
