@@ -195,6 +195,10 @@ void kj_say_argument(kj_saying *say, int wanted_ndim, kj_dtype wanted, const cha
         SAY(say->hint,
             "%s.reshape(%s.shape[0], -1) has two axes, %s[:, :, 0] is one of its last axis",
             operand, operand, operand);
+    else if (wanted_ndim > 1 && kind == KJ_R_ARRAY && ndim == 1 &&
+             (wanted == KJ_VOID || type == KJ_VOID || type == wanted))
+        SAY(say->hint, "%s.reshape(%.*s-1) has %d axes: write the extents that are meant", operand,
+            3 * (wanted_ndim - 1), "1, 1, 1, 1, 1, 1, 1, ", wanted_ndim);
     else if (wanted_ndim > 0 && kind == KJ_R_ARRAY && ndim >= 0 && ndim != wanted_ndim &&
              (wanted == KJ_VOID || type == KJ_VOID || type == wanted))
         SAY(say->hint, "write %s.%s", operand, wanted_ndim == 1 ? "ravel()" : "reshape(...)");

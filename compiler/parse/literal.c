@@ -465,6 +465,24 @@ static bool is_shown(const kj_parser *p)
     return kj_is_word_at(p->source, word, "print") || kj_is_word_at(p->source, word, "assert");
 }
 
+/* p[i]['x']: a field by its name. */
+static bool quoted_field(kj_parser *p, kj_message *m, kj_span span, const char *name)
+{
+    const char *text = p->source->text;
+    uint32_t open = span.begin, close = kj_skip_blanks(p->source, span.end);
+    while (open > 0 && kj_is_blank(text[open - 1]))
+        open--;
+    const char *end = name;
+    while (kj_is_word(*end))
+        end++;
+    bool word = end > name && !*end && !kj_is_digit(*name);
+    if (!word || open < 2 || text[open - 1] != '[' || text[open - 2] != ']' || text[close] != ']')
+        return false;
+    kj_hint(p->diag, m, "a field is named behind a dot: write .%s", name);
+    kj_fix(p->diag, m, (kj_span){open - 1, close + 1}, ".%s", name);
+    return true;
+}
+
 /* 'text' */
 static void quote(kj_parser *p, kj_span span, const char *text, size_t len)
 {
@@ -476,6 +494,8 @@ static void quote(kj_parser *p, kj_span span, const char *text, size_t len)
         kj_write(p->diag, m, span, "%s", name);
         return;
     }
+    if (quoted_field(p, m, span, name))
+        return;
     int byte = byte_of(text, len);
     if (byte >= 0 && !kj_is_item_of(p->source, span.begin, "run") && !is_shown(p)) {
         kj_hint(p->diag, m, "a character is its number: write %d for '%s'", byte, name);
