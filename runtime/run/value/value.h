@@ -169,7 +169,8 @@ typedef struct kj_run {
     char *message, *hint, *json; /* the last: the message, where it came as diagnostics */
     kjit_fault *fault;           /* or NULL */
     kj_rcallers callers;
-    kj_span inside; /* where a function of the library found it, whose call is `at`; empty: nowhere */
+    kj_span
+        inside; /* where a function of the library found it, whose call is `at`; empty: nowhere */
     kj_span wanted; /* what a failure was to say, of a test's that says otherwise; empty: nothing */
     bool launching; /* a launch failed, not what came upon its failure later */
     kj_span declared; /* of what it is about; empty: nowhere */
