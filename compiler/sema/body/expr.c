@@ -499,6 +499,8 @@ kj_operand kj_checked_value(kj_sema *s, const kj_expr *e, kj_operand v)
     kj_message *m;
     switch (sym->kind) {
     case KJ_SYM_TYPE:
+        if (kj_in_type_arguments(s, e->span))
+            return kj_no_value(e->span);
         m = kj_sema_error(s, e->span, KJ_RULE_NOT_A_VALUE, "'%s' is a type, not a value",
                           sym->name);
         if (sym->item && sym->item->enumerates && sym->item->next)

@@ -91,14 +91,49 @@ void kj_hint_again(kj_sema *s, kj_message *m, const kj_symbol *old, size_t names
         kj_fix(s->diag, m, (kj_span){begin, m->span.begin}, "%s", "");
 }
 
-void kj_fix_type_arguments(kj_sema *s, kj_message *m)
+/* How long the <f32, 4> is that stands there before a call's parentheses; 0: there is none. */
+static size_t type_arguments(const char *text)
 {
-    const char *text = s->diag->source->text + m->span.end;
     size_t n = *text == '<' ? 1 : 0;
     while (n && (kj_is_word(text[n]) || text[n] == ' ' || text[n] == ','))
         n++;
-    if (n > 1 && text[n] == '>' && text[n + 1] == '(')
-        kj_fix(s->diag, m, (kj_span){m->span.end, m->span.end + (uint32_t)n + 1}, "%s", "");
+    return n > 1 && text[n] == '>' && text[n + 1] == '(' ? n + 1 : 0;
+}
+
+void kj_fix_type_arguments(kj_sema *s, kj_message *m)
+{
+    size_t n = type_arguments(s->diag->source->text + m->span.end);
+    if (n)
+        kj_fix(s->diag, m, (kj_span){m->span.end, m->span.end + (uint32_t)n}, "%s", "");
+}
+
+bool kj_in_type_arguments(const kj_sema *s, kj_span at)
+{
+    const char *text = s->diag->source->text;
+    uint32_t open = at.begin;
+    while (open > 0 && (kj_is_word(text[open - 1]) || strchr(" ,>", text[open - 1])))
+        open--;
+    if (!s->diag->errors || open < 2 || text[open - 1] != '<' || !kj_is_word(text[open - 2]))
+        return false;
+    size_t n = type_arguments(text + open - 1);
+    return n && at.begin <= open - 1 + n;
+}
+
+bool kj_hint_array_type(kj_sema *s, kj_message *m, const char *name)
+{
+    const char *text = s->diag->source->text + m->span.end;
+    size_t n = strcmp(name, "array") == 0 ? type_arguments(text) : 0;
+    const char *comma = n ? memchr(text, ',', n) : NULL;
+    if (!comma || s->in_run)
+        return false;
+    const char *extents = comma + 1 + strspn(comma + 1, " ");
+    int len = (int)(text + n - 1 - extents);
+    bool several = memchr(extents, ',', (size_t)len) != NULL;
+    kj_hint(s->diag, m,
+            "an array of a thread is local.array(%s%.*s%s, %.*s), one of a block shared.array(...)",
+            several ? "(" : "", len, extents, several ? ")" : "", (int)(comma - text) - 1,
+            text + 1);
+    return true;
 }
 
 const char *kj_unbounded(const kj_sema *s, kj_dtype type)

@@ -268,6 +268,10 @@ const char *kj_operand_text(kj_sema *s, kj_span span, const char *otherwise);
 kj_span kj_between(const kj_sema *s, kj_span before, kj_span after, const char *text);
 /* max<float>(x, y) of C++, of a function that is no value: the types of arguments are known. */
 void kj_fix_type_arguments(kj_sema *s, kj_message *m);
+/* Is this in, or at the end of, a <f32, 4> before a call's parentheses, of what is an error already? */
+bool kj_in_type_arguments(const kj_sema *s, kj_span at);
+/* array<f32, 4>(...) in a kernel */
+bool kj_hint_array_type(kj_sema *s, kj_message *m, const char *name);
 /* Of a name that is declared a second time, in a block of so many names; 0: in a file. */
 void kj_hint_again(kj_sema *s, kj_message *m, const kj_symbol *old, size_t names);
 /* The type parameter without a bound that stands for the type here; NULL: none. */

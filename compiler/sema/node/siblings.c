@@ -173,6 +173,8 @@ void kj_hint_of_run(kj_sema *s, kj_message *m, const char *name)
     enum { MOST = 60 };
     const kj_source *source = s->diag->source;
     uint32_t begin = m->span.begin, end = m->span.end;
+    if (kj_hint_array_type(s, m, name))
+        return;
     if (!kj_is_of_const(source, m->span)) {
         kj_hint(s->diag, m, "'%s' belongs to the run block", name);
         return;

@@ -60,6 +60,8 @@ bool kj_no_number(kj_sema *s, const kj_operand *v, const char *what)
         return true;
     if (kj_is_untyped(v) || (v->kind == KJ_V_SCALAR && v->u.scalar.e->type != KJ_BOOL))
         return false;
+    if (v->kind == KJ_V_TUPLE && v->u.tuple.n == 0 && kj_in_type_arguments(s, v->span))
+        return true;
     const char *text = kj_source_text(s, v->span, "...");
     kj_message *m = kj_sema_error(s, v->span, KJ_RULE_NOT_A_NUMBER,
                                   "%s works on numbers, not on %s", what, kj_describe(s, v));
