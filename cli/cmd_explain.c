@@ -199,10 +199,30 @@ static void put_figures(kjit_context *ctx, const options *o, const figures *f, i
     printf(limit ? ", limited by %s\n" : "\n", limit);
 }
 
-static void show_listing(kjit_context *ctx, const options *o, notes *n, const int64_t block[3],
-                         const figures *f, const check_counts *c)
+static bool is_given(const options *o, const char *name)
+{
+    size_t n = strlen(name);
+    for (int i = 1; i < o->narguments; i++)
+        if (strncmp(o->arguments[i], name, n) == 0 && o->arguments[i][n] == '=')
+            return true;
+    return false;
+}
+
+/* Const parameters that nobody gave a value. */
+static void put_consts(const options *o, kjit_module *mod, const char *kernel)
+{
+    kjit_kernel_param p = {.size = sizeof p};
+    for (int i = 0; kjit_module_kernel_param(mod, kernel, i, &p) == KJIT_OK; i++)
+        if (p.is_const && !p.value && !is_given(o, p.name))
+            printf("  %s stands as %s: %s=... behind the file's name gives it a value\n", p.name,
+                   p.type && strcmp(p.type, "bool") == 0 ? "true" : "1", p.name);
+}
+
+static void show_listing(kjit_context *ctx, const options *o, kjit_module *mod, notes *n,
+                         const int64_t block[3], const figures *f, const check_counts *c)
 {
     printf("kernel %s, blocks of %s threads\n", n->kernel, n->block);
+    put_consts(o, mod, n->kernel);
     put_figures(ctx, o, f, block[0] * block[1] * block[2]);
     printf("  indices: %d proved, %d tested once a launch, %d tested on each run\n\n", c->proved,
            c->by_launch, c->tested);
@@ -280,7 +300,7 @@ static int explain(kjit_context *ctx, const options *o, kjit_module *mod, const 
         put_json(j, &n, &f, &counts);
     } else if (code == EXIT_OK) {
         printf("%s", first ? "" : "\n");
-        show_listing(ctx, o, &n, block, &f, &counts);
+        show_listing(ctx, o, mod, &n, block, &f, &counts);
     }
     free_notes(&n);
     return code;

@@ -60,7 +60,7 @@ bool kj_lanes_are_apart(const kj_lanes *l, const int64_t *a, const int64_t *b, i
 
 static bool is_same_scale(const kj_lane_value *a, const kj_lane_value *b)
 {
-    return a->by == b->by || (a->by && b->by && kj_is_same_number(a->by, b->by));
+    return a->by == b->by || kj_is_same_number(a->by, b->by);
 }
 
 /* ---- Arithmetic ---- */
@@ -87,6 +87,9 @@ static kj_lane_value sum(kj_lanes *l, const kj_lane_value *a, const kj_lane_valu
 {
     kj_lane_value v = *a;
     int64_t c;
+    if ((a->edge || b->edge) && a->lane && b->lane)
+        return unknown(false);
+    v.edge = a->edge || b->edge;
     v.multiple = kj_lane_divisor(a->multiple, b->multiple);
     if (a->by && b->by && !is_same_scale(a, b))
         return unknown(false);
@@ -95,6 +98,11 @@ static kj_lane_value sum(kj_lanes *l, const kj_lane_value *a, const kj_lane_valu
                 add_lanes(l, a->lane, b->lane, sign, &v.lane) &&
                 add_lanes(l, a->by ? a->scaled : NULL, b->by ? b->scaled : NULL, sign, &v.scaled);
     return done ? v : unknown(false);
+}
+
+kj_lane_value kj_lane_difference(kj_lanes *l, const kj_lane_value *a, const kj_lane_value *b)
+{
+    return a->known && b->known ? sum(l, a, b, -1) : unknown(false);
 }
 
 static bool scale_lanes(kj_lanes *l, const int64_t **lane, int64_t by)
@@ -119,12 +127,23 @@ static kj_lane_value scaled(kj_lanes *l, kj_lane_value v, int64_t by)
     return done ? v : unknown(false);
 }
 
+/* Is it made of variables that may have other values elsewhere? */
+static bool is_assigned(const kj_texpr *e)
+{
+    const kj_texpr *operands[KJ_MAX_OPERANDS];
+    bool any = e->kind == KJ_TE_VAR && e->u.var->mutable;
+    for (int i = 0, n = any ? 0 : kj_operands(e, operands); i < n && !any; i++)
+        any = is_assigned(operands[i]);
+    return any;
+}
+
 /* Threads' numbers times one that they have in common and nobody knows. */
 static kj_lane_value product_by(kj_lanes *l, const kj_lane_value *v, const kj_texpr *by)
 {
-    if (v->by)
+    if (v->by || is_assigned(by))
         return unknown(false);
     kj_lane_value out = common(1);
+    out.edge = v->edge;
     const int64_t *lane = v->lane;
     int64_t *all = numbers(l);
     if (!all)
@@ -223,7 +242,7 @@ static bool is_below(const kj_lanes *l, const kj_lane_value *v, int64_t n)
 /* Of a // d and a % d: what a warp has in common is a multiple of d. */
 static kj_lane_value divided(kj_lanes *l, kj_op op, const kj_lane_value *a, int64_t d)
 {
-    if (d <= 0 || a->by || a->multiple % d != 0)
+    if (d <= 0 || a->by || a->edge || a->multiple % d != 0)
         return is_common(a) ? common(1) : unknown(false);
     kj_lane_value by = constant(d), v = by_lane(l, op, a, &by);
     if (v.known && op == KJ_OP_FLOORDIV)
@@ -309,23 +328,50 @@ static kj_lane_value of_index(kj_lanes *l, const kj_texpr *e)
     return out ? (kj_lane_value){.set = true, .known = true, .lane = out} : unknown(false);
 }
 
-/* Does what memory holds decide it? */
-static bool is_data(const kj_lanes *l, const kj_texpr *e)
+bool kj_lane_is_data(const kj_lanes *l, const kj_texpr *e)
 {
     const kj_texpr *operands[KJ_MAX_OPERANDS];
     if (e->kind == KJ_TE_VAR)
         return l->var[e->u.var->id].data;
     bool any = e->kind == KJ_TE_LOAD || e->kind == KJ_TE_ATOMIC;
     for (int i = 0, n = any ? 0 : kj_operands(e, operands); i < n && !any; i++)
-        any = is_data(l, operands[i]);
+        any = kj_lane_is_data(l, operands[i]);
     return any;
+}
+
+/* A number with bounds, as min(i, n): but for the warps in which a thread comes to one it is the number. */
+static kj_lane_value within_bounds(kj_lane_value v, bool bounded)
+{
+    if (!bounded || !v.known || v.by)
+        return unknown(v.data);
+    v.multiple = 1;
+    v.edge |= v.lane != NULL;
+    return v;
+}
+
+/* min(i, n), max(i, n) and clamp(i, low, high) of bounds that a warp has in common. */
+static kj_lane_value of_bounded(kj_lanes *l, const kj_texpr *e)
+{
+    kj_lane_value v = kj_lane_value_of(l, e->u.call.args[0]);
+    for (int i = 1; i < e->u.call.nargs; i++) {
+        kj_lane_value other = kj_lane_value_of(l, e->u.call.args[i]);
+        bool swap = is_common(&v) && !is_common(&other);
+        v = within_bounds(swap ? other : v, is_common(swap ? &v : &other));
+    }
+    return v;
+}
+
+static bool is_bounding(const kj_texpr *e)
+{
+    return e->kind == KJ_TE_CALL &&
+           (e->u.call.id == KJ_BI_MIN || e->u.call.id == KJ_BI_MAX || e->u.call.id == KJ_BI_CLAMP);
 }
 
 /* Memory, and what a warp says, are looked into by nobody here: they are the same where kj_uniform says so. */
 static kj_lane_value of_other(const kj_lanes *l, const kj_texpr *e)
 {
     bool same = !(kj_dep(l->deps, e) & KJ_DEP_THREAD);
-    return same ? common(1) : unknown(is_data(l, e));
+    return same ? common(1) : unknown(kj_lane_is_data(l, e));
 }
 
 /* All threads of a warp make a load together: from one place they get one value. */
@@ -378,6 +424,11 @@ kj_lane_value kj_lane_value_of(kj_lanes *l, const kj_texpr *e)
     case KJ_TE_VAR: return of_var(l, e->u.var);
     case KJ_TE_DIM: return common(1);
     case KJ_TE_INDEX: return of_index(l, e);
+    case KJ_TE_CALL:
+        v = is_bounding(e) ? of_bounded(l, e) : unknown(false);
+        if (v.known)
+            return v;
+        break;
     case KJ_TE_BINARY:
         if (is_whole(e->u.binary.lhs))
             return of_binary(l, e);
@@ -408,185 +459,4 @@ kj_lane_value kj_lane_value_of_place(kj_lanes *l, const kj_tarray *a, kj_texpr *
         all = step.known ? sum(l, &all, &step, 1) : step;
     }
     return all;
-}
-
-/* ---- Of warps ---- */
-
-static bool is_level(const int64_t *lane, int from, int to)
-{
-    for (int t = from; lane && t < to; t++)
-        if (lane[t] != lane[from])
-            return false;
-    return true;
-}
-
-bool kj_lane_is_same(const kj_lanes *l, const kj_lane_value *v)
-{
-    for (int t = 0; v->known && t < l->n; t += KJ_WARP_THREADS) {
-        int end = t + KJ_WARP_THREADS < l->n ? t + KJ_WARP_THREADS : l->n;
-        if (!is_level(v->lane, t, end) || (v->by && !is_level(v->scaled, t, end)))
-            return false;
-    }
-    return v->known;
-}
-
-static bool is_and(const kj_texpr *e, bool holds, const kj_texpr *both[2])
-{
-    if (e->kind == KJ_TE_LOGIC) {
-        both[0] = e->u.logic.lhs;
-        both[1] = e->u.logic.rhs;
-        return e->u.logic.is_or != holds;
-    }
-    bool binary = e->kind == KJ_TE_BINARY && e->type == KJ_BOOL;
-    both[0] = binary ? e->u.binary.lhs : NULL;
-    both[1] = binary ? e->u.binary.rhs : NULL;
-    return binary && e->u.binary.op == (holds ? KJ_OP_AND : KJ_OP_OR);
-}
-
-/* What a name stands for that has one value. */
-static const kj_texpr *in_place(const kj_lanes *l, const kj_texpr *e)
-{
-    enum { NAMES = 8 };
-    for (int i = 0; i < NAMES && e->kind == KJ_TE_VAR && !e->u.var->mutable; i++) {
-        const kj_origin *o = l->origins[e->u.var->id];
-        if (!o || o->next)
-            break;
-        e = o->value;
-    }
-    return e;
-}
-
-void kj_lanes_narrow(kj_lanes *l, const kj_texpr *test, bool holds, bool *active)
-{
-    const kj_texpr *both[2];
-    kj_lane_value v;
-    test = in_place(l, test);
-    if (is_and(test, holds, both)) {
-        kj_lanes_narrow(l, both[0], holds, active);
-        kj_lanes_narrow(l, both[1], holds, active);
-    } else if (test->kind == KJ_TE_UNARY && test->u.unary.op == KJ_OP_NOT) {
-        kj_lanes_narrow(l, test->u.unary.arg, !holds, active);
-    } else if (v = kj_lane_value_of(l, test), kj_lane_is_exact(&v)) {
-        for (int t = 0; t < l->n; t++)
-            active[t] &= (kj_lane(&v, t) != 0) == holds;
-    }
-}
-
-/* ---- How conditions split warps ---- */
-
-/* Do rows of threads along x go up, or down, in it? */
-static bool is_monotone(const kj_lanes *l, const kj_lane_value *v)
-{
-    const int64_t *lane = v->lane;
-    bool up = true, down = true;
-    for (int t = 0; lane && t + 1 < l->n; t++) {
-        bool row = (t + 1) % l->kernel->block[0] == 0;
-        up &= row || lane[t] <= lane[t + 1];
-        down &= row || lane[t] >= lane[t + 1];
-    }
-    return v->known && (up || down) && (!v->by || kj_lane_is_same(l, v));
-}
-
-bool kj_lanes_hold_for_one(kj_lanes *l, const kj_texpr *test)
-{
-    const kj_texpr *both[2];
-    test = in_place(l, test);
-    if (is_and(test, true, both))
-        return kj_lanes_hold_for_one(l, both[0]) || kj_lanes_hold_for_one(l, both[1]);
-    if (test->kind != KJ_TE_BINARY || test->u.binary.op != KJ_OP_EQ ||
-        !kj_is_int(test->u.binary.lhs->type))
-        return false;
-    kj_lane_value a = kj_lane_value_of(l, test->u.binary.lhs),
-                  b = kj_lane_value_of(l, test->u.binary.rhs);
-    kj_lane_value apart = a.known && b.known ? sum(l, &a, &b, -1) : unknown(false);
-    if (!apart.known || apart.by)
-        return false;
-    for (int t = 0; t < l->n; t++) {
-        int end = (t / KJ_WARP_THREADS + 1) * KJ_WARP_THREADS;
-        for (int k = t + 1; k < end && k < l->n; k++)
-            if (kj_lane(&apart, k) == kj_lane(&apart, t))
-                return false;
-    }
-    return true;
-}
-
-static bool is_bound(kj_lanes *l, const kj_texpr *e)
-{
-    kj_op op = e->kind == KJ_TE_BINARY ? e->u.binary.op : KJ_NOPS;
-    if ((op != KJ_OP_LT && op != KJ_OP_LE && op != KJ_OP_GT && op != KJ_OP_GE) ||
-        !kj_is_int(e->u.binary.lhs->type))
-        return false;
-    kj_lane_value a = kj_lane_value_of(l, e->u.binary.lhs),
-                  b = kj_lane_value_of(l, e->u.binary.rhs);
-    kj_lane_value apart = a.known && b.known ? sum(l, &a, &b, -1) : unknown(false);
-    return is_monotone(l, &apart);
-}
-
-static int count_split(const kj_lanes *l, const kj_lane_value *v)
-{
-    int n = 0;
-    for (int t = 0; t < l->n; t += KJ_WARP_THREADS)
-        n += !is_level(v->lane, t, t + KJ_WARP_THREADS < l->n ? t + KJ_WARP_THREADS : l->n);
-    return n;
-}
-
-kj_split kj_lanes_split(kj_lanes *l, const kj_texpr *test, int *warps)
-{
-    const kj_texpr *both[2];
-    test = in_place(l, test);
-    kj_lane_value v = kj_lane_value_of(l, test);
-    if (kj_lane_is_same(l, &v) || !(kj_dep(l->deps, test) & KJ_DEP_THREAD))
-        return KJ_SPLIT_NOT;
-    if (kj_lane_is_exact(&v)) {
-        *warps = count_split(l, &v);
-        return KJ_SPLIT_SOME;
-    }
-    if (kj_lanes_hold_for_one(l, test))
-        return KJ_SPLIT_ONE;
-    if (is_bound(l, test))
-        return KJ_SPLIT_AT_EDGE;
-    if (test->kind == KJ_TE_UNARY && test->u.unary.op == KJ_OP_NOT)
-        return kj_lanes_split(l, test->u.unary.arg, warps);
-    if (is_and(test, true, both) || is_and(test, false, both)) {
-        kj_split a = kj_lanes_split(l, both[0], warps), b = kj_lanes_split(l, both[1], warps);
-        if (a <= KJ_SPLIT_AT_EDGE && b <= KJ_SPLIT_AT_EDGE)
-            return a > b ? a : b;
-    }
-    return v.data || is_data(l, test) ? KJ_SPLIT_DATA : KJ_SPLIT_UNKNOWN;
-}
-
-static int64_t turns_of(int64_t start, int64_t stop, int64_t step)
-{
-    if (step > 0)
-        return start < stop ? (stop - start - 1) / step + 1 : 0;
-    return step < 0 && start > stop ? (start - stop - 1) / -step + 1 : 0;
-}
-
-/* Of threads whose range is known: -1, they differ. */
-static int64_t common_turns(const kj_lanes *l, const kj_lane_value *start,
-                            const kj_lane_value *stop, const kj_lane_value *step)
-{
-    int64_t turns = turns_of(kj_lane(start, 0), kj_lane(stop, 0), kj_lane(step, 0));
-    for (int t = 1; t < l->n; t++)
-        if (turns_of(kj_lane(start, t), kj_lane(stop, t), kj_lane(step, t)) != turns)
-            return -1;
-    return turns;
-}
-
-kj_split kj_lanes_split_turns(kj_lanes *l, const kj_tstmt *loop, int64_t *turns)
-{
-    kj_lane_value start = kj_lane_value_of(l, loop->u.for_.start),
-                  stop = kj_lane_value_of(l, loop->u.for_.stop),
-                  step = kj_lane_value_of(l, loop->u.for_.step);
-    *turns = -1;
-    if (!start.known || !stop.known || !step.known)
-        return start.data || stop.data || step.data ? KJ_SPLIT_DATA : KJ_SPLIT_UNKNOWN;
-    if (kj_lane_is_exact(&start) && kj_lane_is_exact(&stop) && kj_lane_is_exact(&step))
-        *turns = common_turns(l, &start, &stop, &step);
-    if (*turns >= 0 ||
-        (kj_lane_is_same(l, &start) && kj_lane_is_same(l, &stop) && kj_lane_is_same(l, &step)))
-        return KJ_SPLIT_NOT;
-    kj_lane_value apart = sum(l, &start, &stop, -1);
-    return is_monotone(l, &apart) && kj_lane_is_same(l, &step) ? KJ_SPLIT_AT_EDGE
-                                                               : KJ_SPLIT_UNKNOWN;
 }

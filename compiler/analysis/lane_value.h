@@ -14,6 +14,7 @@ enum { KJ_WARP_THREADS = 32, KJ_BLOCK_THREADS = 1024, KJ_LOOPS_AROUND = 64 };
 typedef struct kj_lane_value {
     bool set, known;
     bool data;             /* not known, as memory says what it is */
+    bool edge;             /* in some warps, where a bound is reached, it is another number */
     const int64_t *lane;   /* NULL: 0 */
     int64_t c;             /* the same for all */
     int64_t multiple;      /* 0: u is 0 */
@@ -51,11 +52,16 @@ static inline int64_t kj_lane(const kj_lane_value *v, int thread)
 {
     return (v->lane ? v->lane[thread] : 0) + v->c;
 }
+kj_lane_value kj_lane_difference(kj_lanes *l, const kj_lane_value *a, const kj_lane_value *b);
+/* Does what memory holds decide it? */
+bool kj_lane_is_data(const kj_lanes *l, const kj_texpr *e);
 /* Is it the very number, for each thread? */
 static inline bool kj_lane_is_exact(const kj_lane_value *v)
 {
     return v->known && !v->multiple && !v->by;
 }
+/* ---- lane_split.c ---- */
+
 /* Has each warp one value? */
 bool kj_lane_is_same(const kj_lanes *l, const kj_lane_value *v);
 

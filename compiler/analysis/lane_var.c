@@ -40,6 +40,7 @@ static kj_lane_value either(const kj_lanes *l, kj_lane_value a, const kj_lane_va
     if (!a.known || !b->known || !is_scaled_alike(l, &a, b) ||
         !kj_lanes_are_apart(l, a.lane, b->lane, &apart))
         return (kj_lane_value){.set = true, .data = a.data || b->data};
+    a.edge |= b->edge;
     apart += a.c - b->c;
     a.multiple = kj_lane_divisor(kj_lane_divisor(a.multiple, b->multiple), apart);
     return a;
@@ -47,7 +48,7 @@ static kj_lane_value either(const kj_lanes *l, kj_lane_value a, const kj_lane_va
 
 static bool is_same_value(const kj_lane_value *a, const kj_lane_value *b)
 {
-    return a->set == b->set && a->known == b->known && a->data == b->data &&
+    return a->set == b->set && a->known == b->known && a->data == b->data && a->edge == b->edge &&
            a->multiple == b->multiple && a->within == b->within;
 }
 
@@ -122,11 +123,11 @@ static bool has_continue(const kj_tstmt *body)
 
 static void walk_loop(walk *w, const kj_tstmt *s, const kj_tstmt *body)
 {
-    bool skips = has_continue(body);
+    bool skips = has_continue(body) && w->n < MOST_AROUND;
     if (skips)
-        w->each[w->n < MOST_AROUND ? w->n++ : w->n - 1] = (around){NULL, true};
+        w->each[w->n++] = (around){NULL, true};
     walk_in(w, body, s, s->divergence & KJ_DEP_THREAD);
-    w->n -= skips && w->n > 0;
+    w->n -= skips;
 }
 
 static kj_lane_value counted(walk *w, const kj_tstmt *s)

@@ -142,6 +142,7 @@ static void walk_expr(kj_notes *w, const kj_texpr *e)
             walk_expr(w, e->u.atomic.index[i]);
         for (int i = 0; i < 2 && e->u.atomic.args[i]; i++)
             walk_expr(w, e->u.atomic.args[i]);
+        w->combines = kj_note_combines(e->u.atomic.id);
         kj_note_access(w, e->span, KJ_TOUCH_ATOMIC, e->u.atomic.array, e->u.atomic.index);
         return;
     case KJ_TE_INLINE: walk_stmts(w, e->u.inline_.block->body); return;

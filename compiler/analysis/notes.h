@@ -35,6 +35,7 @@ typedef struct kj_notes {
     bool has_lanes;
     bool active[KJ_BLOCK_THREADS]; /* threads that may come where the walk is */
     bool single;                   /* of a warp one at most */
+    bool combines;                 /* the atomic that is looked at: kj_note_combines */
     struct kj_touch *pending;      /* the access of a vector, of which more parts may come */
     kj_line_note *all;
     int n, cap;
@@ -58,6 +59,7 @@ typedef enum kj_touch_kind { KJ_TOUCH_LOAD, KJ_TOUCH_STORE, KJ_TOUCH_ATOMIC } kj
 
 void kj_note_access(kj_notes *w, kj_span span, kj_touch_kind kind, const kj_tarray *a,
                     kj_texpr *const *index);
+bool kj_note_combines(kj_builtin id);
 /* What was put off is told. */
 void kj_note_pending(kj_notes *w);
 

@@ -14,6 +14,7 @@ typedef struct kj_touch {
     kj_texpr *const *index;
     kj_lane_value at; /* in bytes, of its first part */
     int64_t size;     /* bytes of all parts together */
+    bool combines;    /* of an atomic: those of several threads may be made one */
     bool active[KJ_BLOCK_THREADS];
 } kj_touch;
 
@@ -204,9 +205,10 @@ static void say_rows(kj_notes *w, const kj_touch *t, const touched *m, const cha
     if (times != unit)
         many = kj_arena_printf(w->arena, "%lld * ", (long long)(times / unit));
     kj_note_add(w, t->span, KJ_NOTE_MEMORY, what,
-                t->array->ndim != 2 ? NULL
-                                    : "let threadIdx.x, which the first name of grid(2) counts, "
-                                      "count along the last axis",
+                t->array->root->ndim != 2
+                    ? NULL
+                    : "let threadIdx.x, which the first name of grid(2) counts, "
+                      "count along the last axis",
                 "not coalesced, neighbours are %s%s elements apart: up to %lld sectors of 32 "
                 "bytes a warp for %lld bytes",
                 many, by, (long long)m->sectors, (long long)m->bytes);
@@ -306,13 +308,15 @@ static void say_shared(kj_notes *w, const kj_touch *t, const char *what)
 static void say_atomic(kj_notes *w, const kj_touch *t, const char *what)
 {
     touched m = of_block(w, t);
-    if (m.threads > 1 && !w->single && m.same)
-        kj_note_add(
-            w, t->span, KJ_NOTE_ATOMIC, what,
-            "combine a warp's values first (std.warp), or a block's (std.block), and let one "
-            "thread update it",
-            "one address for all threads of a warp");
-    else if (m.threads > 1 && !w->single && !t->at.by)
+    bool several = m.threads > 1 && !w->single;
+    if (several && m.same)
+        kj_note_add(w, t->span, KJ_NOTE_ATOMIC, what,
+                    t->combines
+                        ? "combine a warp's values first (std.warp), or a block's (std.block), "
+                          "and let one thread update it"
+                        : NULL,
+                    "one address for all threads of a warp");
+    else if (several && !t->at.by && t->array->root->space == KJ_GLOBAL)
         kj_note_add(w, t->span, KJ_NOTE_ATOMIC, what, NULL, "%lld sectors of 32 bytes a warp",
                     (long long)m.sectors);
 }
@@ -337,6 +341,8 @@ static const char *title(const kj_notes *w, kj_span span, kj_touch_kind kind, co
 static void say(kj_notes *w, const kj_touch *t)
 {
     const char *what = title(w, t->span, t->kind, t->array);
+    if (t->at.edge)
+        what = kj_arena_printf(w->arena, "%s (but for warps at the edge)", what);
     kj_space space = t->array->root->space;
     if (t->kind == KJ_TOUCH_ATOMIC)
         say_atomic(w, t, what);
@@ -369,7 +375,8 @@ static kj_lane_value in_bytes(kj_notes *w, kj_lane_value v, int64_t unit)
                            .lane = lane,
                            .multiple = v.multiple * unit,
                            .by = v.by,
-                           .scaled = rows};
+                           .scaled = rows,
+                           .edge = v.edge};
 }
 
 /* Is it another part of the element that is pending? Then that is taken in. */
@@ -407,6 +414,14 @@ static void say_data(kj_notes *w, kj_span span, kj_touch_kind kind, const kj_tar
         kj_note_add(w, span, of, what, NULL, "addresses by data, and so are bank conflicts");
 }
 
+/* Of atomic.add and the like, and not of exchanges. */
+bool kj_note_combines(kj_builtin id)
+{
+    return id == KJ_BI_ATOMIC_ADD || id == KJ_BI_ATOMIC_SUB || id == KJ_BI_ATOMIC_MIN ||
+           id == KJ_BI_ATOMIC_MAX || id == KJ_BI_ATOMIC_AND || id == KJ_BI_ATOMIC_OR ||
+           id == KJ_BI_ATOMIC_XOR;
+}
+
 void kj_note_access(kj_notes *w, kj_span span, kj_touch_kind kind, const kj_tarray *a,
                     kj_texpr *const *index)
 {
@@ -427,7 +442,8 @@ void kj_note_access(kj_notes *w, kj_span span, kj_touch_kind kind, const kj_tarr
                     .array = a,
                     .index = index,
                     .at = in_bytes(w, at, kj_unit(a)),
-                    .size = size};
+                    .size = size,
+                    .combines = w->combines};
     memcpy(t->active, w->active, sizeof t->active);
     if (takes_in(w, t))
         return;
