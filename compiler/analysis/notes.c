@@ -136,6 +136,7 @@ static void walk_expr(kj_notes *w, const kj_texpr *e)
         for (int i = 0; i < e->u.load.array->ndim; i++)
             walk_expr(w, e->u.load.index[i]);
         kj_note_access(w, e->span, KJ_TOUCH_LOAD, e->u.load.array, e->u.load.index);
+        kj_note_turns(w, e, kj_note_title(w, e->span, KJ_TOUCH_LOAD, e->u.load.array));
         return;
     case KJ_TE_ATOMIC:
         for (int i = 0; i < e->u.atomic.array->ndim; i++)
@@ -356,12 +357,14 @@ static void walk_loop(kj_notes *w, const kj_tstmt *s)
     if (counts)
         note_loop(w, s);
     kj_lanes_enter(&w->lanes, s);
+    kj_note_enter(w, s);
     if (!counts) {
         note_loop(w, s);
         walk_expr(w, s->u.while_.test);
         narrow(w, s->u.while_.test, true);
     }
     walk_stmts(w, counts ? s->u.for_.body : s->u.while_.body);
+    kj_note_leave(w);
     kj_lanes_leave(&w->lanes);
     activate(w, before);
 }

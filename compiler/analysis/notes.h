@@ -36,6 +36,7 @@ typedef struct kj_notes {
     bool active[KJ_BLOCK_THREADS]; /* threads that may come where the walk is */
     bool single;                   /* of a warp one at most */
     bool combines;                 /* the atomic that is looked at: kj_note_combines */
+    struct kj_turning *turning;    /* the loop around */
     struct kj_touch *pending;      /* the access of a vector, of which more parts may come */
     kj_line_note *all;
     int n, cap;
@@ -67,6 +68,16 @@ void kj_note_pending(kj_notes *w);
 
 /* Where conditions of the kernel, whose block is not known, say what blockDim is: such a block. */
 void kj_required_block(const kj_tkernel *kernel, int64_t block[3]);
+
+/* "global load x[i]" */
+const char *kj_note_title(const kj_notes *w, kj_span span, kj_touch_kind kind, const kj_tarray *a);
+
+/* ---- notes_turns.c ---- */
+
+void kj_note_enter(kj_notes *w, const kj_tstmt *loop);
+void kj_note_leave(kj_notes *w);
+/* Of a load that takes the same element on every turn of a loop around. */
+void kj_note_turns(kj_notes *w, const kj_texpr *load, const char *subject);
 
 /* ---- notes_checks.c ---- */
 

@@ -330,7 +330,7 @@ static const char *space_of(const kj_tarray *a)
     return words[a->root->space];
 }
 
-static const char *title(const kj_notes *w, kj_span span, kj_touch_kind kind, const kj_tarray *a)
+const char *kj_note_title(const kj_notes *w, kj_span span, kj_touch_kind kind, const kj_tarray *a)
 {
     const char *label = kj_note_label(w, span, a->root->name);
     bool says = kind == KJ_TOUCH_ATOMIC && strncmp(label, "atomic", strlen("atomic")) == 0;
@@ -340,7 +340,7 @@ static const char *title(const kj_notes *w, kj_span span, kj_touch_kind kind, co
 
 static void say(kj_notes *w, const kj_touch *t)
 {
-    const char *what = title(w, t->span, t->kind, t->array);
+    const char *what = kj_note_title(w, t->span, t->kind, t->array);
     if (t->at.edge)
         what = kj_arena_printf(w->arena, "%s (but for warps at the edge)", what);
     kj_space space = t->array->root->space;
@@ -401,7 +401,7 @@ static bool takes_in(kj_notes *w, const kj_touch *more)
 
 static void say_data(kj_notes *w, kj_span span, kj_touch_kind kind, const kj_tarray *a)
 {
-    const char *what = title(w, span, kind, a);
+    const char *what = kj_note_title(w, span, kind, a);
     kj_note_kind of = kind == KJ_TOUCH_ATOMIC ? KJ_NOTE_ATOMIC : KJ_NOTE_MEMORY;
     if (w->single)
         kj_note_add(w, span, of, what, NULL, "one thread of a warp");
