@@ -262,15 +262,34 @@ static bool take_int(const kj_cell *cell, kj_value *out)
     return digits && take_whole(cell, out);
 }
 
+static double read_float(const char *text, kj_dtype type, char **end)
+{
+    return type == KJ_F32 ? (double)kj_strtof(text, end) : kj_strtod(text, end);
+}
+
+/* 1.5D+03, as Fortran writes doubles: `at` is where the D stands. */
+static bool take_fortran(const kj_cell *cell, const char *at, kj_dtype type, double *v)
+{
+    char text[64], *end;
+    size_t i = (size_t)(at - cell->text);
+    if (i == 0 || cell->n >= sizeof text || kj_to_lower(*at) != 'd')
+        return false;
+    memcpy(text, cell->text, cell->n);
+    text[cell->n] = '\0';
+    text[i] = 'e';
+    *v = read_float(text, type, &end);
+    return end == text + cell->n;
+}
+
 /* The text behind the cell ends with what is no part of a number. */
 static bool take_float(const kj_cell *cell, kj_dtype type, kj_value *out)
 {
-    char *end = NULL;
-    bool number = cell->n > 0 && cell->text[0] > ' '; /* strtod takes lines */
-    double v = !number          ? 0
-               : type == KJ_F32 ? (double)kj_strtof(cell->text, &end)
-                                : kj_strtod(cell->text, &end);
-    if (!number || end != cell->text + cell->n)
+    char *end;
+    if (cell->n == 0 || cell->text[0] <= ' ') /* strtod takes lines */
+        return false;
+    double v = read_float(cell->text, type, &end);
+    if (end != cell->text + cell->n &&
+        !(end < cell->text + cell->n && take_fortran(cell, end, type, &v)))
         return false;
     *out = kj_fold_convert(kj_float(KJ_F64, v), type);
     return true;
