@@ -50,7 +50,7 @@ static const char source[] =
     "    if threadIdx.x == 0 { launch checked[1, 32](out, mine, id, steps) }\n"
     "}\n";
 
-enum { ROUNDS = 3, STREAMS = 3, THREADS = 32, MOST = 100, STEPS = 6000 };
+enum { ROUNDS = 3, STREAMS = 3, THREADS = 32, MOST = 100, STEPS = 2000 };
 
 typedef enum kind { PLAIN, CHECKED, FAILS, MEETS, SAYS, PARENTS, KINDS } kind;
 static const char *const names[] = {"plain", "checked", "fails", "meets", "says", "parents"};
