@@ -226,7 +226,7 @@ static void along_rows(void **state)
     static const char text[] =
         "kernel k<T: number>(x: T[], out: T[]) {\n"
         "    let i = grid(1)\n"
-        "    for w in (16, 17, 20, 50, x.size) {\n"
+        "    for w in (16, 17, 50, x.size) {\n"
         "        let skip = x.size % w\n"
         "        if i < x.size // w and i % 7 != 3 {\n"
         "            for k in range(w) { out[i] += x[i * w + k] * x[skip + i * w + k] }\n"
@@ -242,7 +242,8 @@ static void along_rows(void **state)
         "    }\n"
         "}\n";
     sizes_by(text, 2, (const kjit_dtype[]){KJIT_U8, KJIT_F64}, 4);
-    sizes_by(text, 2, (const kjit_dtype[]){KJIT_I16, KJIT_F32}, 2);
+    if (on_cpu())
+        sizes_by(text, 2, (const kjit_dtype[]){KJIT_I16, KJIT_F32}, 2);
 }
 
 /* Rows and columns of a picture that ends at the fence, with steps. */
