@@ -247,8 +247,9 @@ typedef struct check_counts {
 } check_counts;
 int count_checks(kjit_context *ctx, kjit_module *mod, const char *kernel, const int64_t block[3],
                  check_counts *counts);
-/* The block that is asked for, or the usual one. */
-const int64_t *block_asked(const options *o);
+/* The block that is asked for, else the one that the kernel requires, else the usual one; likewise. */
+int block_of(kjit_context *ctx, const options *o, kjit_module *mod, const char *kernel,
+             int64_t block[3]);
 
 /* ---- occupancy.c ---- */
 

@@ -6,22 +6,23 @@
 
 /* ---- The table ---- */
 
-static void print_head(kjit_context *ctx, const options *o, const int64_t block[3], bool by_driver)
+static void print_head(kjit_context *ctx, const options *o, bool by_driver)
 {
     kjit_device_info device;
-    printf("%s, blocks of %lld threads, ", o->arguments[0],
-           (long long)(block[0] * block[1] * block[2]));
+    printf("%s, ", o->arguments[0]);
     if (by_driver && kjit_context_device(ctx, &device) == KJIT_OK)
         printf("%s\n\n", device.name);
     else
         printf("%s by ptxas\n\n", gpu_arch(ctx, o));
-    printf("%-20s %9s %13s %7s %7s %9s %7s %10s %21s\n", "kernel", "registers", "spills st/ld",
-           "local", "shared", "constant", "blocks", "occupancy", "proved/launch/tested");
+    printf("%-20s %-10s %9s %13s %7s %7s %9s %7s %10s %21s\n", "kernel", "block", "registers",
+           "spills st/ld", "local", "shared", "constant", "blocks", "occupancy",
+           "proved/launch/tested");
 }
 
-static void print_row(const char *kernel, const figures *f, const check_counts *c)
+static void print_row(const char *kernel, const int64_t block[3], const figures *f,
+                      const check_counts *c)
 {
-    char spills[32] = "-", blocks[16] = "-", part[16] = "-", checks[48];
+    char spills[32] = "-", blocks[16] = "-", part[16] = "-", checks[48], shape[64];
     const kjit_kernel_info *i = &f->info;
     if (f->spills)
         snprintf(spills, sizeof spills, "%d/%d", f->stores, f->loads);
@@ -30,17 +31,23 @@ static void print_row(const char *kernel, const figures *f, const check_counts *
         snprintf(part, sizeof part, "%.0f%%", i->occupancy * 100);
     }
     snprintf(checks, sizeof checks, "%d/%d/%d", c->proved, c->by_launch, c->tested);
-    printf("%-20s %9d %13s %7lld %7lld %9lld %7s %10s %21s\n", kernel, i->registers, spills,
-           (long long)i->local, (long long)i->shared, (long long)i->constant, blocks, part, checks);
+    int n = snprintf(shape, sizeof shape, "%lld", (long long)block[0]);
+    for (int axis = 1; axis < 3 && (block[axis] > 1 || (axis == 1 && block[2] > 1)); axis++)
+        n += snprintf(shape + n, sizeof shape - (size_t)n, "x%lld", (long long)block[axis]);
+    printf("%-20s %-10s %9d %13s %7lld %7lld %9lld %7s %10s %21s\n", kernel, shape, i->registers,
+           spills, (long long)i->local, (long long)i->shared, (long long)i->constant, blocks, part,
+           checks);
 }
 
 static int show(kjit_context *ctx, const options *o, kjit_module *mod, const char *kernel,
                 bool first)
 {
-    const int64_t *block = block_asked(o);
+    int64_t block[3];
     figures f;
     check_counts counts = {0};
-    int code = find_figures(ctx, o, mod, kernel, block, &f);
+    int code = block_of(ctx, o, mod, kernel, block);
+    if (code == EXIT_OK)
+        code = find_figures(ctx, o, mod, kernel, block, &f);
     if (code == EXIT_OK && f.absent) {
         complain_of_ptxas(gpu_arch(ctx, o));
         code = EXIT_FAILED;
@@ -50,8 +57,8 @@ static int show(kjit_context *ctx, const options *o, kjit_module *mod, const cha
     if (code != EXIT_OK)
         return code;
     if (first)
-        print_head(ctx, o, block, f.by_driver);
-    print_row(kernel, &f, &counts);
+        print_head(ctx, o, f.by_driver);
+    print_row(kernel, block, &f, &counts);
     return EXIT_OK;
 }
 

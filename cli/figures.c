@@ -1,5 +1,6 @@
 /* What a kernel takes of a multiprocessor, by the driver where that GPU is, else by what ptxas says; and how many of its indices
  * are looked at. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,10 +88,17 @@ int find_figures(kjit_context *ctx, const options *o, kjit_module *mod, const ch
                                     : library_failed(ctx, status);
 }
 
-const int64_t *block_asked(const options *o)
+int block_of(kjit_context *ctx, const options *o, kjit_module *mod, const char *kernel,
+             int64_t block[3])
 {
-    static const int64_t usual[3] = {256, 1, 1};
-    return o->block[0] ? o->block : usual;
+    char *form;
+    kjit_status status =
+        kjit_module_emit(mod, "notes", kernel, o->block[0] ? o->block : NULL, &form, NULL);
+    if (status != KJIT_OK)
+        return library_failed(ctx, status);
+    sscanf(form, "kernel\t%*s\t%" SCNd64 "x%" SCNd64 "x%" SCNd64, &block[0], &block[1], &block[2]);
+    free(form);
+    return EXIT_OK;
 }
 
 /* ---- Indices ---- */

@@ -379,7 +379,7 @@ static const option table[] = {
     {"--emit", "FORM", IN_BUILD, set_emit, "what to show: see above"},
     {"--kernel", "NAME", IN_BUILD | IN_TELLS | IN_TUNE, set_kernel, "this kernel only"},
     {"--block", "X,Y,Z", IN_BUILD | IN_TELLS, set_block,
-     "the block the kernel is compiled for (default 256)"},
+     "the block the kernel is compiled for (default: what it requires, else 256)"},
     {"--arch", "sm_XY", IN_BUILD | IN_TELLS, set_arch,
      "compile for that GPU: sm_75, sm_80, sm_90 ..."},
     {"--cpu", "LEVEL", IN_EXECUTES | IN_BUILD | IN_CACHE, set_cpu,

@@ -635,7 +635,7 @@ KJIT_API const char *kjit_module_record_name(kjit_module *mod, int i);
  * *out is for free(), NUL-terminated; *size, when size is not NULL, its bytes without the NUL.
  * Generic types stand as f32, or i32 where only integers are allowed, const parameters as
  * kjit_module_assume says, else as their defaults or 1, arrays in C order and apart from one
- * another; `block` may be NULL: then (256, 1, 1), of notes what a kernel requires. Indices are checked in
+ * another; `block` may be NULL: then what a kernel requires or is bounded to, else (256, 1, 1). Indices are checked in
  * them where the options have KJIT_CHECK_BOUNDS. */
 KJIT_API kjit_status kjit_module_emit(kjit_module *mod, const char *what, const char *kernel,
                                       const int64_t block[3], char **out, size_t *size);

@@ -1,4 +1,5 @@
-/* The block that a kernel requires: what its conditions say blockDim is, as `requires blockDim.x == TILE`. */
+/* The block that a kernel requires: what its conditions say blockDim is, as `requires blockDim.x == TILE`, else no more threads
+ * than @launch_bounds allows. */
 #include "analysis/notes.h"
 
 /* `blockDim.x == 16`, of a kernel whose block is not known. */
@@ -29,8 +30,11 @@ void kj_required_block(const kj_tkernel *kernel, int64_t block[3])
     int64_t wanted[3] = {0, 0, 0};
     for (const kj_trequire *r = kernel->requires; r; r = r->next)
         take_test(r->test, wanted);
-    if (!wanted[0] && !wanted[1] && !wanted[2])
+    int most = kernel->launch_bounds[0];
+    if (!wanted[0] && !wanted[1] && !wanted[2]) {
+        block[0] = most && most < block[0] ? most : block[0];
         return;
+    }
     wanted[0] = wanted[0] ? wanted[0] : KJ_WARP_THREADS;
     wanted[1] = wanted[1] ? wanted[1] : 1;
     wanted[2] = wanted[2] ? wanted[2] : 1;

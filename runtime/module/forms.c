@@ -140,7 +140,7 @@ static bool compile(emission *e, kj_code *codes)
         specs[i] = default_spec(&e->arena, &first[i], e->block, &e->options);
         if (e->stage == KJ_STAGE_CHECKS || e->stage == KJ_STAGE_NOTES)
             specs[i].checks |= KJ_CHECK_BOUNDS;
-        if (e->stage == KJ_STAGE_NOTES && e->usual)
+        if (e->usual)
             kj_take_required_block(&e->arena, &mod->source, mod->program, kernels[i], &specs[i]);
     }
     bool done = kj_compile_all(&e->arena, &diag, mod->program, kernels, specs, n, &e->options,
