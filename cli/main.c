@@ -226,8 +226,8 @@ static const command commands[] = {
         .more =
             "A line a kernel: registers a thread, bytes spilled from registers (stores/loads),\n"
             "bytes of local memory a thread, of shared memory a block (arrays whose size is an\n"
-            "argument's are not counted), of constants; how many blocks fit on a multiprocessor, and their part\n"
-            "of the threads it can hold. name=value is what a const parameter stands as, TILE=16\n"
+            "argument's are not counted), of constants; how many blocks fit on a multiprocessor,\n"
+            "and their part of the threads it can hold. name=value is what a const parameter stands as, TILE=16\n"
             "say: else it is its default, or 1.\n"
             "\n"
             "The GPU's driver says it, and where there is none ptxas, for sm_80 or --arch.\n"
