@@ -2,11 +2,15 @@
 below 0, kjit's do not, so that what may be negative needs a comparison.
 
 Numbers are sums of names and constants; what is known is a set of such sums that are 0 or more: by conditions, by ranges of
-loops, by what was assigned."""
+loops, by what was assigned. Nothing is kept of elements, which other threads store too, and a statement that is not known here
+ends what is known of each name it binds."""
 import ast
 
 _INDEX_WORDS = ("threadIdx", "blockIdx", "blockDim", "gridDim")
-_NOT_NEGATIVE = ("laneid", "warpsize", "size", "ndim")
+_NOT_NEGATIVE = ("laneid", "warpsize")
+_SIMPLE = (ast.Expr, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Raise, ast.Assert, ast.Pass, ast.Break, ast.Continue,
+           ast.Delete)
+_NOT_FOLLOWED = (ast.NamedExpr, ast.Nonlocal, ast.Global, ast.Lambda)
 _MOST_FACTS, _MOST_TURNS = 40, 3
 
 
@@ -99,14 +103,28 @@ def _plain(total):
     return _in_the_way(total) is None
 
 
+def _bound(node):
+    """The names that a statement binds or deletes."""
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+
+
+def _loads(node):
+    """Is something in it an element, which may be another one when it is asked again?"""
+    return any(isinstance(n, ast.Subscript) and not (isinstance(n.value, ast.Attribute) and n.value.attr == "shape")
+               or isinstance(n, ast.Call) for n in ast.walk(node))
+
+
 class Bounds:
     """sure: the index expressions of a function that are surely not negative."""
 
     def __init__(self, node, outside):
-        self.outside, self.seen = outside, {}
-        self.record = True
-        self._block(node.body, _of_threads())
-        self.sure = {index for index, all_turns in self.seen.items() if all_turns}
+        self.outside, self.seen, self.sure = outside, {}, set()
+        self.record, self.times = True, 0
+        self.parameters = {a.arg for a in node.args.posonlyargs + node.args.args + node.args.kwonlyargs} - \
+            {name for statement in node.body for name in _bound(statement)}
+        if not any(isinstance(n, _NOT_FOLLOWED) for n in ast.walk(node)):
+            self._block(node.body, _of_threads())
+            self.sure = {index for index, all_turns in self.seen.items() if all_turns}
 
     # ---- numbers as sums ----
 
@@ -135,7 +153,8 @@ class Bounds:
         if word:
             return {(True, word, frozenset()): 1}
         names = frozenset(n.id for n in ast.walk(node) if isinstance(n, ast.Name))
-        return {(self._not_negative(node, facts), ast.dump(node), names): 1}
+        self.times += _loads(node)
+        return {(self._not_negative(node, facts), f"{ast.dump(node)} {self.times if _loads(node) else ''}", names): 1}
 
     def _product(self, node, facts):
         """By a constant."""
@@ -153,6 +172,9 @@ class Bounds:
         """Of what is no sum."""
         sure = lambda inner: self.not_negative(inner, facts)
         if isinstance(node, ast.BinOp):
+            most = {ast.LShift: 31, ast.Pow: 2}.get(type(node.op))  # of what may leave 64 bits
+            if most is not None and not (isinstance(node.right, ast.Constant) and node.right.value in range(most + 1)):
+                return False
             if isinstance(node.op, (ast.Mult, ast.FloorDiv, ast.RShift, ast.LShift, ast.Pow)):
                 return sure(node.left) and sure(node.right)
             if isinstance(node.op, ast.Mod):
@@ -161,7 +183,8 @@ class Bounds:
         if isinstance(node, ast.IfExp):
             return sure(node.body) and sure(node.orelse)
         if isinstance(node, ast.Attribute):
-            return node.attr in _NOT_NEGATIVE
+            of_array = isinstance(node.value, ast.Name) and node.value.id in self.parameters and node.attr in ("size", "ndim")
+            return of_array or node.attr in _NOT_NEGATIVE and isinstance(node.value, ast.Name) and node.value.id not in self.parameters
         if isinstance(node, ast.Subscript):
             return isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
         return isinstance(node, ast.Call) and self._call(node, sure)
@@ -171,7 +194,9 @@ class Bounds:
         if name in ("grid", "gridsize", "len", "abs", "popc", "clz", "ffs"):
             return True
         if name in ("int", "int64", "int32", "uint32", "uint64") and len(node.args) == 1:
-            return sure(node.args[0])
+            value = self.total(node.args[0], Facts())
+            fits = value is None or set(value) != {1} or value[1] < 2 ** 31
+            return fits and sure(node.args[0])
         if name == "min":
             return bool(node.args) and all(map(sure, node.args))
         return name == "max" and any(map(sure, node.args))
@@ -225,22 +250,28 @@ class Bounds:
             return self._join(self._block(node.body, yes), self._block(node.orelse, no))
         if isinstance(node, (ast.For, ast.While)):
             return self._loop(node, facts)
-        self._look(node, facts)
+        if isinstance(node, _SIMPLE):
+            self._look(node, facts)
         if isinstance(node, (ast.Return, ast.Raise, ast.Break, ast.Continue)):
             return None
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
-                facts = self._assign(target, node.value, facts)
+        names = _bound(node)
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            target, value = node.targets[0], node.value
+        elif isinstance(node, ast.AnnAssign) and node.value:
+            target, value = node.target, node.value
         elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            value = ast.BinOp(ast.Name(node.target.id, ast.Load()), node.op, node.value)
-            facts = self._assign(node.target, value, facts)
+            target, value = node.target, ast.BinOp(ast.Name(node.target.id, ast.Load()), node.op, node.value)
+        else:
+            target = value = None
+        if isinstance(target, ast.Name):
+            return self._assign(target, value, facts)
+        if isinstance(target, (ast.Tuple, ast.List)) and all(isinstance(item, ast.Name) for item in target.elts):
+            return self._unpack(target, value, facts)
+        for name in names:
+            facts = facts.without(name)
         return facts
 
     def _assign(self, target, value, facts):
-        if isinstance(target, (ast.Tuple, ast.List)):
-            return self._unpack(target, value, facts)
-        if not isinstance(target, ast.Name):
-            return facts
         total, name = self.total(value, facts), target.id
         if total is None:
             return facts.without(name)
@@ -293,7 +324,7 @@ class Bounds:
     def _loop(self, node, facts):
         """What holds in each turn: what holds in front of it, as long as a turn keeps it."""
         self._look(node.iter if isinstance(node, ast.For) else None, facts)
-        names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        names = _bound(node)
         fixed = facts
         for name in names:
             fixed = fixed.without(name)
@@ -312,14 +343,15 @@ class Bounds:
         self.record = record
         head = Facts(fixed.sums | kept)
         self._turn(node, head.copy())
-        if node.orelse:
-            self._block(node.orelse, head.copy())
-        if isinstance(node, ast.While) and not any(isinstance(n, ast.Break) for n in ast.walk(node)):
-            self.assume(node.test, head, False)
-        if any(isinstance(n, ast.Break) for n in ast.walk(node)):
-            for name in names:
-                head = head.without(name)
-        return head
+        done = head.copy()
+        if isinstance(node, ast.While):
+            self.assume(node.test, done, False)
+        done = self._block(node.orelse, done)
+        if not any(isinstance(n, ast.Break) for n in ast.walk(node)):
+            return done
+        for name in names:
+            head = head.without(name)
+        return self._join(done, head)
 
     def _turn(self, node, facts):
         if isinstance(node, ast.While):
@@ -332,6 +364,7 @@ class Bounds:
     def _range(self, node, facts):
         facts = facts.copy()
         names = [n for n in ast.walk(node.target) if isinstance(n, ast.Name)]
+        bound = _bound(node)
         for name in names:
             facts = facts.without(name.id)
         call = node.iter
@@ -349,12 +382,20 @@ class Bounds:
         step = args[2] if len(args) == 3 else {1: 1}
         if start is None or stop is None or step is None:
             return facts
+        changes = lambda total: any(_mentions(key, name) for key in total for name in bound)  # what it was in front is gone
+        from_start, to_stop = _minus(own, start), _minus(stop, own)
         if facts.proves(step):
-            facts.add(_minus(own, start))
-            facts.add(_minus(_minus(stop, own), {1: 1}))
+            if facts.proves(start):
+                facts.add(own)
+            if not changes(start):
+                facts.add(from_start)
+            if not changes(stop):
+                facts.add(_minus(to_stop, {1: 1}))
         elif set(step) == {1} and step[1] < 0:
-            facts.add(_minus(start, own))
-            facts.add(_minus(_minus(own, stop), {1: 1}))
+            if not changes(start):
+                facts.add(_minus({}, from_start))
+            if not changes(stop):
+                facts.add(_minus(_minus({}, to_stop), {1: 1}))
             if facts.proves(_minus(stop, {1: -1})):
                 facts.add(own)
         return facts

@@ -21,6 +21,7 @@ _WRITTEN = set("grid gridsize threadIdx blockIdx blockDim gridDim laneid warpsiz
                "nanosleep shfl_sync shfl_up_sync shfl_down_sync shfl_xor_sync all_sync any_sync eq_sync ballot_sync "
                "match_any_sync match_all_sync activemask lanemask_lt wrapped kernel_".split())
 _TYPES = set(_port_types.SCALARS) | {"bf16"}
+_HELPERS = re.compile(r"power_\w+|atomic_\w+_\d+|xoroshiro\w*")
 
 _MARK = "\ue000"
 
@@ -109,7 +110,7 @@ def safe(name):
     name = "".join(c if c.isascii() else f"u{ord(c):x}" for c in name)
     if name == "_":
         return "ignored"
-    return name + "_" if name in _RESERVED or name in _WRITTEN or name in _TYPES else name
+    return name + "_" if name in _RESERVED or name in _WRITTEN or name in _TYPES or _HELPERS.fullmatch(name) else name
 
 
 class Unit:

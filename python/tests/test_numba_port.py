@@ -219,6 +219,87 @@ class Uses(unittest.TestCase):
             kjit.numba_port(f"def k(x):\n    x[0] = {'-' * 100000}1\n", "f32[]", file="k.py")
         self.assertEqual(sys.getrecursionlimit(), limit)
 
+    def test_what_is_known_of_an_index_ends(self):
+        """Indices that were not negative and are by then: as Python has them, from the end."""
+        def stored_between(x, out):
+            if x[0] >= 0:
+                x[0] = -2
+                out[0] = x[x[0]]
+
+        def lowered_between(x, out):
+            if x[1] >= 0:
+                x[1] -= 3
+                out[0] = x[x[1]]
+
+        def stop_that_changes(x, out):
+            n = 4
+            for i in range(n):
+                out[i] = x[n - 1 - i]
+                n = 0
+
+        def start_that_changes(x, out):
+            s = 0
+            for i in range(s, 4):
+                out[i] = x[i - s]
+                s += 3
+
+        def behind_a_loop(x, out):
+            i = 0
+            for i in range(3):
+                out[i] = x[i]
+            else:
+                i = -1
+            out[3] = x[i]
+            while i > 0:
+                i -= 1
+            else:
+                i = -2
+            out[4] = x[i]
+
+        def annotated(x, out):
+            i = 3
+            i: int = -1
+            out[0] = x[i]
+
+        def of_two_targets(x, out):
+            i = 1
+            i = j = i - 1
+            out[0] = x[i - j - 1]
+
+        def shifted_out(x, out):
+            k = 63
+            out[0] = x[(1 << k) >> 61]
+
+        def left_by_break(x, out):
+            i = 2
+            while True:
+                if i < 0:
+                    break
+                i -= 1
+            out[0] = x[i]
+
+        for function in (stored_between, lowered_between, stop_that_changes, start_that_changes, behind_a_loop, annotated,
+                         of_two_targets, shifted_out, left_by_break):
+            with self.subTest(function.__name__):
+                x, out = np.arange(10, 18), np.zeros(8, np.int64)
+                x[:2] = 3, 2
+                want, expected = x.copy(), out.copy()
+                if function is shifted_out:
+                    expected[0] = x[-4]  # of 64 bits
+                else:
+                    function(want, expected)
+                kjit.numba_port(function, warn="off")[1, 1](x, out)
+                self.assertEqual((x.tolist(), out.tolist()), (want.tolist(), expected.tolist()))
+
+    def test_variables_with_names_of_what_is_written(self):
+        def kernel(x, out):
+            power_i64 = 3
+            atomic_max_f64_1 = 2
+            out[0] = x[1] ** power_i64 + x[0] ** atomic_max_f64_1
+        out = np.zeros(1, np.int64)
+        kjit.numba_port(kernel)[1, 1](np.array([2, 3]), out)
+        self.assertEqual(out[0], 31)
+
     def test_closures(self):
         def make(n, table):
             def kernel(x):
