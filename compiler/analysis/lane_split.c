@@ -101,6 +101,33 @@ bool kj_lanes_hold_for_one(kj_lanes *l, const kj_texpr *test)
     return true;
 }
 
+/* The numbers of a warp's threads: from *low to *high. */
+static void reach_of(const kj_lanes *l, const kj_lane_value *v, int from, int64_t *low,
+                     int64_t *high)
+{
+    *low = *high = kj_lane(v, from);
+    for (int t = from + 1; t < from + KJ_WARP_THREADS && t < l->n; t++) {
+        int64_t x = kj_lane(v, t);
+        *low = x < *low ? x : *low;
+        *high = x > *high ? x : *high;
+    }
+}
+
+/* Has each warp of the block numbers of its own? Else a bound may lie among those of all. */
+static bool is_apart_by_warp(const kj_lanes *l, const kj_lane_value *v)
+{
+    int64_t low, high, other_low, other_high;
+    for (int t = 0; t < l->n; t += KJ_WARP_THREADS) {
+        reach_of(l, v, t, &low, &high);
+        for (int k = t + KJ_WARP_THREADS; k < l->n; k += KJ_WARP_THREADS) {
+            reach_of(l, v, k, &other_low, &other_high);
+            if (low < other_high && other_low < high)
+                return false;
+        }
+    }
+    return true;
+}
+
 static bool is_bound(kj_lanes *l, const kj_texpr *e)
 {
     kj_op op = e->kind == KJ_TE_BINARY ? e->u.binary.op : KJ_NOPS;
@@ -109,15 +136,32 @@ static bool is_bound(kj_lanes *l, const kj_texpr *e)
         return false;
     kj_lane_value a = kj_lane_value_of(l, e->u.binary.lhs),
                   b = kj_lane_value_of(l, e->u.binary.rhs);
+    const kj_lane_value *own = a.lane ? &a : &b;
+    if (kj_lane_is_exact(own) && !is_apart_by_warp(l, own))
+        return false;
     kj_lane_value apart = kj_lane_difference(l, &a, &b);
     return is_monotone(l, &apart);
+}
+
+/* Of the threads that come there. */
+static bool splits_warp(const kj_lanes *l, const kj_lane_value *v, int from)
+{
+    int first = -1;
+    for (int t = from; t < from + KJ_WARP_THREADS && t < l->n; t++) {
+        if (l->active && !l->active[t])
+            continue;
+        first = first < 0 ? t : first;
+        if (kj_lane(v, t) != kj_lane(v, first))
+            return true;
+    }
+    return false;
 }
 
 static int count_split(const kj_lanes *l, const kj_lane_value *v)
 {
     int n = 0;
     for (int t = 0; t < l->n; t += KJ_WARP_THREADS)
-        n += !is_level(v->lane, t, t + KJ_WARP_THREADS < l->n ? t + KJ_WARP_THREADS : l->n);
+        n += splits_warp(l, v, t);
     return n;
 }
 
@@ -130,7 +174,7 @@ kj_split kj_lanes_split(kj_lanes *l, const kj_texpr *test, int *warps)
         return KJ_SPLIT_NOT;
     if (kj_lane_is_exact(&v)) {
         *warps = count_split(l, &v);
-        return KJ_SPLIT_SOME;
+        return *warps ? KJ_SPLIT_SOME : KJ_SPLIT_NOT;
     }
     if (kj_lanes_hold_for_one(l, test))
         return KJ_SPLIT_ONE;
@@ -164,6 +208,19 @@ static int64_t common_turns(const kj_lanes *l, const kj_lane_value *start,
     return turns;
 }
 
+/* Does a turn go on farther than the block's threads lie apart? Then they differ by one turn at most. */
+static bool is_beyond_all(const kj_lanes *l, const kj_lane_value *step, const kj_lane_value *apart)
+{
+    int64_t low = kj_lane(apart, 0), high = low, far = step->multiple ? step->multiple : step->c;
+    for (int t = 1; t < l->n; t++) {
+        int64_t x = kj_lane(apart, t);
+        low = x < low ? x : low;
+        high = x > high ? x : high;
+    }
+    bool same = step->known && !step->by && !step->lane && (!step->multiple || !step->c);
+    return same && !apart->by && (far < 0 ? -far : far) > high - low;
+}
+
 kj_split kj_lanes_split_turns(kj_lanes *l, const kj_tstmt *loop, int64_t *turns)
 {
     kj_lane_value start = kj_lane_value_of(l, loop->u.for_.start),
@@ -178,6 +235,6 @@ kj_split kj_lanes_split_turns(kj_lanes *l, const kj_tstmt *loop, int64_t *turns)
         (kj_lane_is_same(l, &start) && kj_lane_is_same(l, &stop) && kj_lane_is_same(l, &step)))
         return KJ_SPLIT_NOT;
     kj_lane_value apart = kj_lane_difference(l, &start, &stop);
-    return is_monotone(l, &apart) && kj_lane_is_same(l, &step) ? KJ_SPLIT_AT_EDGE
-                                                               : KJ_SPLIT_UNKNOWN;
+    return is_monotone(l, &apart) && is_beyond_all(l, &step, &apart) ? KJ_SPLIT_AT_EDGE
+                                                                     : KJ_SPLIT_UNKNOWN;
 }

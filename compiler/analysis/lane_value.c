@@ -306,6 +306,39 @@ static kj_lane_value of_binary(kj_lanes *l, const kj_texpr *e)
     return is_common(&a) && is_common(&b) ? common(1) : unknown(false);
 }
 
+/* ---- Types ---- */
+
+static bool holds(kj_dtype type, int64_t x)
+{
+    unsigned bits = (unsigned)kj_types[type].bits;
+    if (!kj_is_signed(type))
+        return x >= 0 && (bits >= 64 || x >> bits == 0);
+    return bits >= 64 || (x >= -((int64_t)1 << (bits - 1)) && x < (int64_t)1 << (bits - 1));
+}
+
+/* The number as its type has it: very numbers wrap, others must be in reach of it. */
+static kj_lane_value fitted(kj_lanes *l, kj_dtype type, kj_lane_value v)
+{
+    bool all = v.known && kj_is_int(type) && holds(type, v.c);
+    for (int t = 0; all && t < l->n; t++)
+        all = kj_lane_is_exact(&v) ? holds(type, kj_lane(&v, t))
+                                   : kj_types[type].bits >= 64 || !v.lane ||
+                                         holds(type, v.lane[t] < 0 ? -v.lane[t] : v.lane[t]);
+    if (all || !v.known || !kj_is_int(type))
+        return v;
+    int64_t *out = kj_lane_is_exact(&v) && kj_types[type].bits < 64 ? numbers(l) : NULL;
+    if (!out)
+        return unknown(false);
+    for (int t = 0; t < l->n; t++) {
+        kj_value x = kj_fold_convert(kj_int(KJ_I64, kj_lane(&v, t)), type);
+        out[t] = x.i;
+    }
+    int64_t by;
+    return kj_lanes_are_apart(l, out, NULL, &by)
+               ? constant(by)
+               : (kj_lane_value){.set = true, .known = true, .lane = out, .edge = v.edge};
+}
+
 /* ---- Expressions ---- */
 
 static kj_lane_value of_index(kj_lanes *l, const kj_texpr *e)
@@ -349,6 +382,22 @@ static kj_lane_value within_bounds(kj_lane_value v, bool bounded)
     return v;
 }
 
+/* The lesser, or the greater, of two very numbers. */
+static kj_lane_value exact_bound(kj_lanes *l, const kj_lane_value *a, const kj_lane_value *b,
+                                 bool least)
+{
+    int64_t *out = numbers(l), by;
+    if (!out)
+        return unknown(false);
+    for (int t = 0; t < l->n; t++) {
+        int64_t x = kj_lane(a, t), y = kj_lane(b, t);
+        out[t] = (x < y) == least ? x : y;
+    }
+    return kj_lanes_are_apart(l, out, NULL, &by)
+               ? constant(by)
+               : (kj_lane_value){.set = true, .known = true, .lane = out};
+}
+
 /* min(i, n), max(i, n) and clamp(i, low, high) of bounds that a warp has in common. */
 static kj_lane_value of_bounded(kj_lanes *l, const kj_texpr *e)
 {
@@ -356,6 +405,11 @@ static kj_lane_value of_bounded(kj_lanes *l, const kj_texpr *e)
     for (int i = 1; i < e->u.call.nargs; i++) {
         kj_lane_value other = kj_lane_value_of(l, e->u.call.args[i]);
         bool swap = is_common(&v) && !is_common(&other);
+        if (kj_lane_is_exact(&v) && kj_lane_is_exact(&other) && !v.edge && !other.edge) {
+            bool least = e->u.call.id == KJ_BI_MIN || (e->u.call.id == KJ_BI_CLAMP && i == 2);
+            v = exact_bound(l, &v, &other, least);
+            continue;
+        }
         v = within_bounds(swap ? other : v, is_common(swap ? &v : &other));
     }
     return v;
@@ -431,17 +485,17 @@ kj_lane_value kj_lane_value_of(kj_lanes *l, const kj_texpr *e)
         break;
     case KJ_TE_BINARY:
         if (is_whole(e->u.binary.lhs))
-            return of_binary(l, e);
+            return fitted(l, e->type, of_binary(l, e));
         break;
     case KJ_TE_UNARY:
         if (e->u.unary.op != KJ_OP_NEG)
             break;
         v = kj_lane_value_of(l, e->u.unary.arg);
-        return v.known ? scaled(l, v, -1) : v;
+        return v.known ? fitted(l, e->type, scaled(l, v, -1)) : v;
     case KJ_TE_CONVERT:
         v = is_whole(e->u.unary.arg) ? kj_lane_value_of(l, e->u.unary.arg) : unknown(false);
         if (v.known ? keeps(e) : v.data)
-            return v;
+            return fitted(l, e->type, v);
         break;
     default: break;
     }

@@ -2,7 +2,8 @@
  * all threads of its warp have in common added to it. So an access's sectors and banks, and whether a branch splits a warp, are
  * counted thread by thread (notes.h). What is not known so is not known at all: nothing here is true mostly (as in step.h).
  *
- * Threads of a warp are taken to be at the same turn of a loop, and arithmetic not to wrap. */
+ * Threads of a warp are taken to be at the same turn of a loop, and arithmetic on what they have in common not to wrap; very
+ * numbers of 32 bits wrap as they do. */
 #ifndef KJ_LANE_VALUE_H
 #define KJ_LANE_VALUE_H
 
@@ -34,6 +35,7 @@ typedef struct kj_lanes {
     int *depth;                             /* likewise: constructs around its declaration */
     const kj_tstmt *loops[KJ_LOOPS_AROUND]; /* around what is looked at */
     int nloops;
+    const bool *active; /* those that come to where it is looked, as far as that is certain; NULL: all */
     size_t room; /* numbers that may still be kept */
     bool changed;
 } kj_lanes;

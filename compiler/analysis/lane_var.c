@@ -58,7 +58,8 @@ static void become(walk *w, const kj_var *v, const kj_lane_value *value, const k
 {
     kj_lane_value *at = &w->l->var[v->id], made = either(w->l, *at, value);
     made.within = at->within ? at->within : within;
-    if (at->within && within && at->within != within)
+    bool gone = at->set && !at->known; /* for good */
+    if (gone || (at->within && within && at->within != within))
         made = (kj_lane_value){.set = true, .data = made.data};
     w->l->changed |= !is_same_value(at, &made);
     *at = made;

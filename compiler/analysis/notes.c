@@ -186,7 +186,9 @@ static void note_branch(kj_notes *w, const kj_tstmt *s)
         kj_note_add(w, test->span, KJ_NOTE_BRANCH, "branch", NULL, "uniform for the block");
         return;
     }
+    w->lanes.active = w->active;
     kj_split split = w->has_lanes ? kj_lanes_split(&w->lanes, test, &warps) : KJ_SPLIT_UNKNOWN;
+    w->lanes.active = NULL;
     switch (split) {
     case KJ_SPLIT_NOT:
         kj_note_add(w, test->span, KJ_NOTE_BRANCH, "branch", NULL, "uniform for each warp");
@@ -257,6 +259,12 @@ static bool has_exits(const kj_tstmt *s, bool own, const inside *in)
     return any;
 }
 
+/* May it end before its last turn? */
+static bool is_left(const kj_tstmt *s)
+{
+    return has_exits(s->kind == KJ_TS_FOR ? s->u.for_.body : s->u.while_.body, true, NULL);
+}
+
 static kj_split split_of_loop(kj_notes *w, const kj_tstmt *s, int64_t *turns)
 {
     int warps;
@@ -267,8 +275,10 @@ static kj_split split_of_loop(kj_notes *w, const kj_tstmt *s, int64_t *turns)
         return KJ_SPLIT_UNKNOWN;
     kj_split split = s->kind == KJ_TS_FOR ? kj_lanes_split_turns(&w->lanes, s, turns)
                                           : kj_lanes_split(&w->lanes, s->u.while_.test, &warps);
-    bool exits = has_exits(s->kind == KJ_TS_FOR ? s->u.for_.body : s->u.while_.body, true, NULL);
-    return exits && split != KJ_SPLIT_DATA ? KJ_SPLIT_UNKNOWN : split;
+    bool once = s->kind == KJ_TS_WHILE; /* a test of one turn */
+    return (is_left(s) || (once && split != KJ_SPLIT_NOT)) && split != KJ_SPLIT_DATA
+               ? KJ_SPLIT_UNKNOWN
+               : split;
 }
 
 /* Of a test of `while` that is the same for a warp in each turn. */
@@ -289,8 +299,9 @@ static void note_loop(kj_notes *w, const kj_tstmt *s)
         : all || s->divergence & KJ_DEP_THREAD ? "threads may leave it at different turns"
                                                : NULL;
     if (turns >= 0 && split == KJ_SPLIT_NOT)
-        kj_note_add(w, at, KJ_NOTE_LOOP, "loop", NULL, "%lld turn%s%s", (long long)turns,
-                    turns == 1 ? "" : "s", unrolled ? ", unrolled" : "");
+        kj_note_add(w, at, KJ_NOTE_LOOP, "loop", NULL, "%s%lld turn%s%s",
+                    is_left(s) ? "at most " : "", (long long)turns, turns == 1 ? "" : "s",
+                    unrolled ? ", unrolled" : "");
     else if (how)
         kj_note_add(w, at, KJ_NOTE_LOOP, "loop", NULL, "%s", how);
 }

@@ -176,7 +176,8 @@ kj_operand kj_literal_binary(kj_sema *s, kj_op op, kj_operand a, kj_operand b, k
         return kj_scalar(kj_te_bool(s, compare(op, widen(&a), widen(&b)), span));
     if (!real && !(op == KJ_OP_POW && widen(&b) < 0))
         return integers(s, op, widen(&a), widen(&b), span);
-    kj_value v = kj_fold_literals(op, x, y);
+    kj_value v =
+        kj_fold_literals(op, kj_literal_as_float(a).u.literal, kj_literal_as_float(b).u.literal);
     if (v.type == KJ_BOOL)
         return kj_scalar(kj_te_const(s, v, span));
     return kj_literal(v, span);
