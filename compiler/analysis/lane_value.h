@@ -35,7 +35,8 @@ typedef struct kj_lanes {
     int *depth;                             /* likewise: constructs around its declaration */
     const kj_tstmt *loops[KJ_LOOPS_AROUND]; /* around what is looked at */
     int nloops;
-    const bool *active; /* those that come to where it is looked, as far as that is certain; NULL: all */
+    const bool
+        *active; /* those that come to where it is looked, as far as that is certain; NULL: all */
     size_t room; /* numbers that may still be kept */
     bool changed;
 } kj_lanes;
