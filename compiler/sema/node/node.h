@@ -47,9 +47,9 @@ typedef struct kj_operand {
     kj_operand_kind kind;
     bool open; /* a literal that stands for a variable of which no type is known (value/open.c) */
     kj_span span;
-    int64_t
-        beyond; /* of an integer literal, how often 2**64 is added to it: 0, but where operators of literals pass
-                     * on to each other what 64 bits do not hold */
+    /* Of an integer literal, how often 2**64 is added to it: 0, but where operators of literals hand on what 64 bits do
+     * not hold. */
+    int64_t beyond;
     union {
         kj_value literal;
         struct {
