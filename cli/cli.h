@@ -247,6 +247,8 @@ typedef struct check_counts {
 } check_counts;
 int count_checks(kjit_context *ctx, kjit_module *mod, const char *kernel, const int64_t block[3],
                  check_counts *counts);
+/* A block as the form of notes writes it, "16x16x1". */
+void read_block(const char *text, int64_t block[3]);
 /* The block that is asked for, else the one that the kernel requires, else the usual one; likewise. */
 int block_of(kjit_context *ctx, const options *o, kjit_module *mod, const char *kernel,
              int64_t block[3]);

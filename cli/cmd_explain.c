@@ -1,6 +1,5 @@
 /* kjit explain: a kernel's lines, and below each what becomes of it on a GPU: the library's notes (--emit=notes) and the figures
  * of kjit info, as a listing or JSON. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -281,7 +280,7 @@ static void put_json(json *j, const notes *n, const figures *f, const check_coun
 static int explain(kjit_context *ctx, const options *o, kjit_module *mod, const char *kernel,
                    json *j, bool first)
 {
-    int64_t block[3] = {1, 1, 1};
+    int64_t block[3];
     notes n = {.form = NULL};
     figures f;
     check_counts counts = {0};
@@ -291,7 +290,7 @@ static int explain(kjit_context *ctx, const options *o, kjit_module *mod, const 
         return library_failed(ctx, status);
     int code = read_form(&n) ? EXIT_OK : EXIT_FAILED;
     if (code == EXIT_OK) /* where none is asked for, that which the kernel requires */
-        sscanf(n.block, "%" SCNd64 "x%" SCNd64 "x%" SCNd64, &block[0], &block[1], &block[2]);
+        read_block(n.block, block);
     if (code == EXIT_OK)
         code = find_figures(ctx, o, mod, kernel, block, &f);
     if (code == EXIT_OK)

@@ -88,15 +88,22 @@ int find_figures(kjit_context *ctx, const options *o, kjit_module *mod, const ch
                                     : library_failed(ctx, status);
 }
 
+void read_block(const char *text, int64_t block[3])
+{
+    block[0] = block[1] = block[2] = 1;
+    sscanf(text, "%" SCNd64 "x%" SCNd64 "x%" SCNd64, &block[0], &block[1], &block[2]);
+}
+
 int block_of(kjit_context *ctx, const options *o, kjit_module *mod, const char *kernel,
              int64_t block[3])
 {
-    char *form;
+    char *form, text[64] = "";
     kjit_status status =
         kjit_module_emit(mod, "notes", kernel, o->block[0] ? o->block : NULL, &form, NULL);
     if (status != KJIT_OK)
         return library_failed(ctx, status);
-    sscanf(form, "kernel\t%*s\t%" SCNd64 "x%" SCNd64 "x%" SCNd64, &block[0], &block[1], &block[2]);
+    sscanf(form, "kernel\t%*s\t%63s", text);
+    read_block(text, block);
     free(form);
     return EXIT_OK;
 }

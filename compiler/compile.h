@@ -68,7 +68,8 @@ bool kj_specialise(kj_arena *arena, kj_diag *diag, const kj_program *program,
                    kj_code *out);
 bool kj_generate(kj_arena *arena, kj_diag *diag, const kj_compile_options *options, kj_stage stage,
                  kj_code *code);
-/* Where conditions of the kernel say what blockDim is, the specialisation's block becomes one for which they hold. */
+/* Where conditions of the kernel say what blockDim is, the specialisation's block becomes one for which they hold, else one of
+ * no more threads than its @launch_bounds. */
 void kj_take_required_block(kj_arena *arena, const kj_source *source, const kj_program *program,
                             const kj_kernel_decl *kernel, kj_spec *spec);
 /* May a block be run once more by code made with `replay`, and come to the same? */

@@ -90,8 +90,7 @@ static void made_anew_after_a_while(void **state)
         kj_target_close(&t);
     }
     assert_int_equal(most, 1000);
-    assert_in_range(anew, 2,
-                    3); /* eight were there, in use for the last time one after the other */
+    assert_in_range(anew, 2, 3); /* eight were there, used up one after the other */
 }
 
 static void *open_and_close(void *failed)
