@@ -21,9 +21,9 @@ class Body(_port_expr.Expressions, _port_elements.Elements, _port_calls.Calls, _
            _port_names.Variables, _port_loops.Loops):
     """Translates one function for one set of types of its arguments."""
 
-    def __init__(self, unit, function, types, kernel):
+    def __init__(self, unit, function, types, kernel, node):
         self.unit, self.function, self.types, self.kernel = unit, function, types, kernel
-        self.node = function.node
+        self.node, self.left_away = node, ()
         self.flow = _port_flow.Flow(self.node)
         self.bounds = _port_bounds.Bounds(self.node, self._whole_constant)
         self.def_types, self.values, self.result = {}, {}, None
@@ -66,8 +66,9 @@ class Body(_port_expr.Expressions, _port_elements.Elements, _port_calls.Calls, _
         self.given_narrow, self.wanted = self.wanted, set()
         self.errors, self.needs, self.made, self.dynamic = [], {}, set(), 0
         self.conditions, self.loops, self.hoisted, self.renamed, self.narrow = set(), [], {}, {}, {}
-        self.comments = dict(self.function.source.comments)
-        self.last_comment = self.node.body[0].lineno - 1
+        self.use_types = {}
+        self.comments = {line: text for line, text in self.function.source.comments.items() if line not in self.left_away}
+        self.last_comment = self.function.node.body[0].lineno - 1
         for of in self.types:
             self.spell(of)  # which notes the records
         for web in self.flow.webs:
@@ -192,7 +193,7 @@ class Body(_port_expr.Expressions, _port_elements.Elements, _port_calls.Calls, _
             self.emit("return", node)
             return
         e = self.expr(node.value)
-        if isinstance(e.type, Rec) or e.type in (GROUP, TEXT):
+        if isinstance(e.type, Rec) or e.type in (GROUP, TEXT) or e.type == NONE and e.pure:
             raise self.fail(node, f"a function returns no {show(e.type)} here")
         joined = _port_types.unify(self.result, e.type) if self.result != NONE else None  # NONE: it returns nothing elsewhere
         if joined is None:

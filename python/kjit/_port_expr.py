@@ -197,6 +197,16 @@ class Expressions:
             raise self.fail(node, *_NOT_THERE.get(type(node).__name__, (f"no kernel has this ({type(node).__name__})", None)))
         return method(node)
 
+    def argument(self, node):
+        """An expression, or None, as a function is given it."""
+        return E("none", NONE) if self._is_none(node) else self.expr(node)
+
+    def _is_none(self, node):
+        if isinstance(node, ast.Name) and node not in self.flow.uses:
+            found = self.function.source.lookup(node.id)
+            return found is not None and found.kind == "none"
+        return isinstance(node, ast.Constant) and node.value is None
+
     def number(self, node):
         e = self.expr(node)
         if e.type not in _port_types.SCALARS:
@@ -214,8 +224,10 @@ class Expressions:
             return e
         if isinstance(node.value, str):
             return E('"' + "".join(_ESCAPES.get(c, c) for c in node.value) + '"', TEXT, value=node.value)
-        raise self.fail(node, f"there is no {node.value!r} in a kernel",
-                        "a number that stands for it does: -1, or math.nan" if node.value is None else None)
+        raise self._no_none(node) if node.value is None else self.fail(node, f"there is no {node.value!r} in a kernel")
+
+    def _no_none(self, node):
+        return self.fail(node, "there is no None in a kernel", "a number that stands for it does: -1, or math.nan")
 
     def _Name(self, node):
         if node in self.flow.uses:
@@ -226,6 +238,8 @@ class Expressions:
                             "it is neither the function's own, nor a number, an array or a function outside of it")
         if found.kind == "value":
             return self.unit.constant(node.id, found.value)
+        if found.kind == "none":
+            raise self._no_none(node)
         if found.kind == "other":
             raise self.fail(node, f"'{node.id}' is a {type(found.value).__name__}, which a kernel cannot have",
                             "numbers, tuples and arrays of them, functions and types can be used from outside")
@@ -380,6 +394,9 @@ class Expressions:
         return E(f"power_{of}({base.text}, {self.given(right, 'i64', node).text})", of, pure=pure)
 
     def _Compare(self, node):
+        if len(node.ops) == 1 and isinstance(node.ops[0], (ast.Is, ast.IsNot)) and self._is_none(node.comparators[0]):
+            e = self.argument(node.left)  # only a parameter is None, which its type says
+            return literal((e.type == NONE) == isinstance(node.ops[0], ast.Is))
         operands = [self.expr(n) for n in [node.left] + node.comparators]
         trees = [node.left] + node.comparators
         if all(e.literal for e in operands) and all(type(op) in _COMPARISONS for op in node.ops):
@@ -436,8 +453,6 @@ class Expressions:
     def _BoolOp(self, node):
         values = [self.expr(n) for n in node.values]
         word, binds = ("and", AND) if isinstance(node.op, ast.And) else ("or", OR)
-        if values[0].type == "bool" and isinstance(values[0].value, bool) and len(values) == 2:
-            return values[values[0].value == (word == "and")]
         if all(e.type == "bool" for e in values):
             texts = [e.at(binds) if e.binds != binds else e.text for e in values]
             return E(f" {word} ".join(texts), "bool", binds=binds, pure=all(e.pure for e in values))
@@ -454,9 +469,6 @@ class Expressions:
         """`a or b` of numbers is one of the two."""
         e = values[-1]
         for first, tree in zip(values[-2::-1], node.values[-2::-1]):
-            if first.literal or isinstance(first.value, bool):  # Numba prunes what a constant decides
-                e = e if bool(first.value) == (word == "and") else first
-                continue
             of = _port_types.unify(first.type, e.type)
             if of is None:
                 raise self.fail(node, f"'{word}' of {show(first.type)} and {show(e.type)} is of no type", "write a if c else b")
@@ -471,8 +483,6 @@ class Expressions:
     def _IfExp(self, node):
         self.conditions.add(node.test)
         test = self.expr(node.test)
-        if test.literal or isinstance(test.value, bool):
-            return self.expr(node.body if test.value else node.orelse)
         yes, no = self.expr(node.body), self.expr(node.orelse)
         of = _port_types.unify(yes.type, no.type)
         if of is None:

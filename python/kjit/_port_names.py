@@ -24,6 +24,11 @@ class Variables:
 
     def variable(self, node):
         """What a name stands for, where it is used."""
+        e = self._variable(node)
+        self.use_types[node] = e.type
+        return e
+
+    def _variable(self, node):
         defs = self.flow.defs_of(node)
         if not defs:
             raise self.fail(node, f"'{node.id}' has no value here")
@@ -150,7 +155,7 @@ class Variables:
             d = self.flow.def_of[argument]
             self.def_types[argument] = of
             web = d.web
-            if web.type is None or web.type == of or isinstance(of, (Arr, Rec)):
+            if web.type is None or web.type == of or isinstance(of, (Arr, Rec)) or of == NONE:
                 web.type = web.own = of
                 if len(web.defs) > 1 and isinstance(of, Arr):
                     others = [x for x in web.defs if x is not d]
@@ -170,6 +175,8 @@ class Variables:
         """["x: f32[]", ...]"""
         texts = []
         for argument, of in zip(_port_flow._arguments(self.node), self.types):
+            if of == NONE:
+                continue
             web = self.flow.def_of[argument].web
             name = self.renamed.get(argument) or web.written
             texts.append(f"{name}: {self.spell(of)}")

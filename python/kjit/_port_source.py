@@ -29,7 +29,7 @@ _BUILTINS = ("range", "len", "min", "max", "abs", "round", "int", "float", "bool
 
 
 class Named(NamedTuple):
-    """What a name of the outside is: kind "path" ("numba.cuda.grid"), "value" (a Python value), "function" (a
+    """What a name of the outside is: kind "path" ("numba.cuda.grid"), "value" (a Python value), "none" (None), "function" (a
     Function), "enum" ({name: number}), "other" (what a kernel cannot have)."""
     kind: str
     value: object
@@ -60,6 +60,9 @@ class Function:
             statement = self.source.statements.get(node.id) if isinstance(node, ast.Name) else None
             if isinstance(statement, ast.AST) and statement.lineno > self.node.lineno:
                 return None  # it had another value then
+        named = self.source.lookup(tree.id) if isinstance(tree, ast.Name) else None
+        if isinstance(tree, ast.Constant) and tree.value is None or named and named.kind == "none":
+            return Named("none", None)
         value = self.source._constant(tree)
         return None if value is None else Named("value", value)
 
@@ -207,6 +210,8 @@ class Source:
             return Named("function", Function(self, statement, (id(self), name)))
         if isinstance(statement, ast.Assign):
             value = self._constant(statement.value)
+            if isinstance(statement.value, ast.Constant) and statement.value.value is None:
+                return Named("none", None)
             if value is not None:
                 return Named("value", value)
             path = self._path(statement.value)
@@ -348,6 +353,8 @@ def _usual(name):
 
 def _of_value(name, value, functions):
     """What a value that a function's name has stands for."""
+    if value is None:
+        return Named("none", None)
     inner = getattr(value, "py_func", value)
     if isinstance(inner, types.FunctionType):
         if name in _RANDOM or (inner.__module__ or "").startswith("numba.cuda.random"):

@@ -4,7 +4,7 @@ another."""
 import ast
 import re
 
-from . import _port_body, _port_source, _port_types
+from . import _port_body, _port_prune, _port_source, _port_types
 from ._port_expr import E, literal
 from ._port_source import Stop, Table, Typed
 from ._port_types import Arr, GROUP, NONE, Rec, TEXT, Tup, show
@@ -233,7 +233,7 @@ class Unit:
         values = self._bind(body, node, function)
         types = tuple(v.type for v in values)
         for value, tree in zip(values, node.args):
-            if value.type in (NONE, GROUP, TEXT):
+            if value.type in (GROUP, TEXT) or value.type == NONE and not value.pure:
                 raise body.fail(tree, f"a function takes no {show(value.type)} here")
         if any(inner.function == function for inner in self.stack):
             raise body.fail(node, f"'{function.name}' calls itself", "use a loop")
@@ -243,7 +243,8 @@ class Unit:
             raise Stop()
         texts = []
         for value, of, tree in zip(values, types, list(node.args) + [node] * len(values)):
-            texts.append(body.given(value, of, tree).text if not isinstance(of, (Arr, Rec)) else value.text)
+            if of != NONE:
+                texts.append(body.given(value, of, tree).text if not isinstance(of, (Arr, Rec)) else value.text)
         text = f"{callee.name}({', '.join(texts)})"
         return E(text, callee.result, pure=False)
 
@@ -261,7 +262,7 @@ class Unit:
                 raise body.fail(keyword.value, f"'{function.name}' has no parameter '{keyword.arg}' that is left")
             found[keyword.arg] = keyword.value
         order = [found[name] for name in names if name in found]
-        trees = {tree: body.expr(tree) for tree in list(node.args) + [k.value for k in node.keywords]}
+        trees = {tree: body.argument(tree) for tree in list(node.args) + [k.value for k in node.keywords]}
         if [t for t in trees] != order and not all(e.pure for e in trees.values()):
             raise body.fail(node, "these arguments are computed in another order here", "give them by place")
         defaults, values = function.defaults(), []
@@ -272,6 +273,9 @@ class Unit:
             if name not in defaults:
                 raise body.fail(node, f"'{function.name}' needs '{name}'")
             meant = defaults[name]
+            if meant is not None and meant.kind == "none":
+                values.append(E("none", NONE))
+                continue
             if meant is None or meant.kind != "value":
                 raise body.fail(node, f"the default of '{name}' is no constant", "give it in the call")
             value = meant.value
@@ -282,21 +286,40 @@ class Unit:
         """A function for the types of its arguments, translated."""
         key = (function, types)
         if key not in self.instances:
-            body = self.instances[key] = _port_body.Body(self, function, types, kernel)
+            cut, kept = _port_prune.pruned(function, types)
+            left_away = _port_prune.left_away(cut, kept, function.source.comments)
+            body = self.instances[key] = self._translated(key, kernel, cut, left_away)
+            if cut is not kept:
+                other = self._translated(key, kernel, kept)
+                if self._is_alike(other, body):
+                    body = self.instances[key] = other
             number = len(self.instances)
-            self.stack.append(body)
-            try:
-                body.lines_done = body.translate()
-            except Stop:
-                body.lines_done = []
-            self.stack.pop()
-            if body.result is None and not body.errors:
-                body.result = NONE
-            if not kernel and body.result != NONE and body.flow.falls_through:
-                body.errors.append((function.source, function.node, f"'{function.name}' returns a value on some ways only",
-                                    "end it with a return of one"))
             body.name = f"{_MARK}{number}{_MARK}"  # what it is called is known when all that is called is
         return self.instances[key]
+
+    def _translated(self, key, kernel, tree, left_away=()):
+        function, types = key
+        body = _port_body.Body(self, function, types, kernel, tree)
+        body.left_away = left_away
+        self.stack.append(body)
+        try:
+            body.lines_done = body.translate()
+        except Stop:
+            body.lines_done = []
+        self.stack.pop()
+        if body.result is None and not body.errors:
+            body.result = NONE
+        if not kernel and body.result != NONE and body.flow.falls_through:
+            body.errors.append((function.source, function.node, f"'{function.name}' returns a value on some ways only",
+                                "end it with a return of one"))
+        return body
+
+    def _is_alike(self, whole, body):
+        """Is all that is done of the types that it has without what Numba leaves away? Then the text keeps that: a constant may
+        be changed in it."""
+        return not any(each.errors for each in self._reached(whole, [])) and whole.result == body.result and all(
+            has.get(node) == of for has, wanted in ((whole.def_types, body.def_types), (whole.use_types, body.use_types))
+            for node, of in wanted.items())
 
     # ---- the text ----
 
