@@ -115,6 +115,42 @@ static void put_index(kj_diag *diag, const kj_site *site, const kj_host_fault *f
     m->calls = site->call;
 }
 
+/* What stands in no need of brackets: a name, an element, a call. */
+static bool is_atom(const char *text)
+{
+    int depth = 0;
+    for (; *text; text++) {
+        depth += (*text == '(' || *text == '[') - (*text == ')' || *text == ']');
+        if (depth == 0 && strchr(" +-*<>=", *text))
+            return false;
+    }
+    return true;
+}
+
+/* Of a sum, product or shift that wrapped on its way into an index: where there is room for it. */
+static void hint_wrapped(kj_diag *diag, kj_message *m, const kj_site *site)
+{
+    const kj_site_part *p = site->parts;
+    const char *whole = p[0].text, *one = p[1].text, *type = kj_types[p[0].type].name;
+    size_t len = one ? strlen(one) : 0;
+    bool small = kj_types[p[0].type].size < 4, first = one && strncmp(whole, one, len) == 0;
+    const char *sign = first ? whole + len : "";
+    bool product =
+        kj_types[p[0].type].size == 2 && *sign && strchr("*<", sign[1]); /* has more than 31 bits */
+    const char *wide = small && !product ? "i32" : "i64";
+    if (first && is_atom(one) && strstr(sign, "= ") == NULL && *sign == ' ')
+        kj_hint(diag, m,
+                small ? "write %s(%s)%s; where wrapping is meant, %s(%s)" : "write %s(%s)%s", wide,
+                one, sign, type, whole);
+    else if (first && strstr(sign, "= ") && is_atom(one))
+        kj_hint(diag, m, "'%s' is %s: declare it as %s", one, type, wide);
+    else
+        kj_hint(diag, m,
+                small ? "%s has room for it; where wrapping is meant, %s(...) says so"
+                      : "%s has room for it",
+                wide, type);
+}
+
 static void put_assert(kj_diag *diag, const kj_kernel_info *kernel, const kj_host_fault *f)
 {
     char block[KJ_SHAPE_TEXT], thread[KJ_SHAPE_TEXT];
@@ -135,6 +171,8 @@ static void put_assert(kj_diag *diag, const kj_kernel_info *kernel, const kj_hos
         kj_shape_text(3, f->thread, thread), message ? ": " : "", message ? message : "",
         *values ? " (" : "", values, *values ? ")" : "");
     m->calls = site->call;
+    if (site->kind == KJ_SITE_INDEX)
+        hint_wrapped(diag, m, site);
 }
 
 static const char *did(uint64_t flags)

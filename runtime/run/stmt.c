@@ -227,6 +227,15 @@ static bool extend(kj_run *r, kj_span at, kj_rvalue list, kj_rvalue by)
     return true;
 }
 
+static bool operate(kj_run *r, const kj_stmt *s, kj_rvalue old, kj_rvalue operand, kj_rvalue *out)
+{
+    if (kj_run_binary(r, s->span, s->u.assign.op, old, operand, out))
+        return true;
+    if (old.kind != KJ_R_TUPLE)
+        kj_run_hint_comma(r, s->u.assign.value->span, operand);
+    return false;
+}
+
 /* a[i] op= v, a.x op= v: the place is found once. */
 static bool augment_place(kj_run *r, const kj_stmt *s, const kj_expr *target)
 {
@@ -240,8 +249,7 @@ static bool augment_place(kj_run *r, const kj_stmt *s, const kj_expr *target)
         if (!extend(r, s->span, old, operand))
             return false;
         v = kj_run_none();
-    } else if (!kj_run_binary(r, s->span, s->u.assign.op, old, operand, &v) ||
-               !kj_run_place_set(r, &place, at, s->span, v)) {
+    } else if (!operate(r, s, old, operand, &v) || !kj_run_place_set(r, &place, at, s->span, v)) {
         return false;
     }
     kj_run_place_drop(&place);
@@ -266,7 +274,7 @@ static bool augment(kj_run *r, const kj_stmt *s)
         kj_run_drop(&old);
         return ok;
     }
-    if (!kj_run_binary(r, s->span, s->u.assign.op, old, operand, &v))
+    if (!operate(r, s, old, operand, &v))
         return false;
     kj_run_drop(&operand);
     if (old.kind == KJ_R_ARRAY && !old.u.object->fixed) { /* in place: whoever has it sees it */

@@ -244,6 +244,44 @@ static bool names_of_seeds(const char *part)
     return false;
 }
 
+/* An argument of cuda.shared.array, in kjit's words where it is a type: np.float32 is f32. */
+static const char *argument_meant(kj_sema *s, const char *text, size_t n, bool first)
+{
+    size_t name = 0, type = 0;
+    while (name < n && kj_is_word(text[name]))
+        name++;
+    type = name < n && text[name] == '=' ? name + 1 : 0;
+    const char *dot = memchr(text + type, '.', n - type);
+    size_t from = dot ? (size_t)(dot + 1 - text) : type;
+    const char *meant =
+        first && type == 0
+            ? NULL
+            : kj_type_meant(kj_arena_printf(s->diag->arena, "%.*s", (int)(n - from), text + from));
+    return meant ? kj_arena_printf(s->diag->arena, "%.*s%s", (int)type, text, meant)
+                 : kj_arena_printf(s->diag->arena, "%.*s", (int)n, text);
+}
+
+/* Of cuda.shared.array((16, 16), float32) what it is here, with its arguments; `theirs` begins behind `shared`; NULL: it
+ * is no such call on one line. */
+static const char *array_meant(kj_sema *s, const char *space, const char *theirs)
+{
+    const char *text = kj_arena_printf(s->diag->arena, "%s.array(", space);
+    const char *at = theirs + strlen(".array("), *begin = at;
+    int depth = 1, given = 0;
+    if (strncmp(theirs, ".array(", strlen(".array(")) != 0)
+        return NULL;
+    for (; *at && *at != '\n' && depth > 0; at++) {
+        depth += (*at == '(' || *at == '[') - (*at == ')' || *at == ']');
+        if (!((depth == 1 && *at == ',') || (depth == 0 && at > begin)))
+            continue;
+        text = kj_arena_printf(s->diag->arena, "%s%s%s", text, given ? ", " : "",
+                               argument_meant(s, begin, (size_t)(at - begin), given == 0));
+        given++;
+        begin = at + 1 + strspn(at + 1, " ");
+    }
+    return depth == 0 && given >= 2 ? kj_arena_printf(s->diag->arena, "%s)", text) : NULL;
+}
+
 kj_operand kj_module_member(kj_sema *s, const kj_expr *e)
 {
     const kj_expr *base = e->u.member.base;
@@ -258,6 +296,9 @@ kj_operand kj_module_member(kj_sema *s, const kj_expr *e)
     const char *theirs = s->diag->source->text + e->span.end;
     if (ours && seeded)
         ours = number_of_seed(theirs);
+    const char *array =
+        ours && strstr(ours, ".array(") ? array_meant(s, e->u.member.name, theirs) : NULL;
+    ours = array ? array : ours;
     if (ours && *theirs == '(' && strstr(ours, "grid") == ours) /* with their axes */
         ours = kj_arena_printf(s->diag->arena, "%.*s%.*s", (int)strcspn(ours, "("), ours,
                                (int)strcspn(theirs, ")\n") + 1, theirs);

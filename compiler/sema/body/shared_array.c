@@ -99,7 +99,8 @@ static bool array_arguments(kj_sema *s, const kj_expr *call, const char *name,
 {
     int place = 0;
     memset(out, 0, NARGS * sizeof *out);
-    if (!check_order(s, call, name) || !check_shape_form(s, call, name))
+    if (!check_order(s, call, name) || !check_shape_form(s, call, name) ||
+        !kj_names_last(s, call->u.call.args))
         return false;
     for (const kj_expr *arg = call->u.call.args; arg; arg = arg->next) {
         int i = argument_place(arg, arg->keyword ? 0 : place++);

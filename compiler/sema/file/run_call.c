@@ -55,7 +55,7 @@ static void check_signature(kj_sema *s, const kj_expr *call, const char *called,
         else
             kj_sema_run_expr(s, arg);
     }
-    if (!check_keywords(s, call, called, signature))
+    if (!check_keywords(s, call, called, signature) || !kj_names_last(s, call->u.call.args))
         return;
     if (kj_sema_run_extents(s, call, &known))
         return;
@@ -72,9 +72,12 @@ static void check_number_builtin(kj_sema *s, const kj_expr *call, kj_builtin id)
     kj_sema_run_list(s, call->u.call.args);
     if (extreme && n > 0 && !call->u.call.args->keyword &&
         (n == 1 || call->u.call.args->next->keyword)) { /* of an array */
-        check_keywords(s, call, kj_builtins[id].name, kj_run_builtins[KJ_RUN_M_MIN].signature);
+        if (check_keywords(s, call, kj_builtins[id].name, kj_run_builtins[KJ_RUN_M_MIN].signature))
+            kj_names_last(s, call->u.call.args);
         return;
     }
+    if (!kj_names_last(s, call->u.call.args))
+        return;
     if (n == wanted || (extreme && n > wanted) || (id == KJ_BI_ROUND && n == 2))
         return;
     kj_arity_error(s, call, kj_builtins[id].name, kj_builtin_words(s, id), wanted, wanted);
@@ -529,6 +532,8 @@ static void check_other(kj_sema *s, const kj_expr *e, const kj_symbol *sym)
         const kj_aggregate *of = kj_sema_aggregate(s, sym->type);
         int n = kj_count(e->u.call.args);
         bool record = sym->item && sym->item->kind == KJ_I_RECORD;
+        if (record && !kj_names_last(s, e->u.call.args))
+            return;
         if (kj_type_is_one(s, sym, callee->span) && n != 1 && !(of && n == of->n) && !record)
             kj_arity_error(s, e, sym->name, "(x)", 1, 1);
     } else {

@@ -15,17 +15,28 @@ static wide widen(const kj_operand *v)
     return above + (v->u.literal.type == KJ_U64 ? (wide)v->u.literal.u : (wide)v->u.literal.i);
 }
 
+static kj_message *say_beyond(kj_sema *s, kj_span span)
+{
+    return kj_sema_error(s, span, KJ_RULE_CONSTANT_RANGE, "this constant is beyond 64 bits");
+}
+
 static kj_operand refuse_beyond(kj_sema *s, kj_span span)
 {
-    kj_sema_error(s, span, KJ_RULE_CONSTANT_RANGE, "this constant is beyond 64 bits");
+    say_beyond(s, span);
     return kj_no_value(span);
+}
+
+/* May operators hand it to each other? */
+static bool has_room(const kj_sema *s, wide w)
+{
+    const wide most = (wide)1 << MOST_BITS;
+    return (w >= INT64_MIN && w <= (wide)UINT64_MAX) || (s->exact && w <= most && w >= -most);
 }
 
 static kj_operand narrow(kj_sema *s, wide w, kj_span span)
 {
-    const wide most = (wide)1 << MOST_BITS;
     if (w < INT64_MIN || w > (wide)UINT64_MAX) {
-        if (!s->exact || w > most || w < -most)
+        if (!has_room(s, w))
             return refuse_beyond(s, span);
         kj_operand v = kj_literal((kj_value){.type = KJ_U64, .u = (uint64_t)w}, span);
         v.beyond = (int64_t)((w - (wide)(uint64_t)w) / ((wide)1 << 64));
@@ -116,8 +127,28 @@ static kj_operand shift(kj_sema *s, kj_op op, wide a, wide n, kj_span span)
                 "give it a type, as in u32(1) << n: then one of the width or more gives 0");
         return kj_no_value(span);
     }
-    wide scale = (wide)1 << n;
-    return narrow(s, op == KJ_OP_SHL ? times(a, scale) : floor_div(a, scale), span);
+    wide scale = (wide)1 << n, w = op == KJ_OP_SHL ? times(a, scale) : floor_div(a, scale);
+    if (has_room(s, w))
+        return narrow(s, w, span);
+    const char *factor = a == 1 ? "" : kj_arena_printf(s->diag->arena, "%.17g * ", (double)a);
+    kj_hint(s->diag, say_beyond(s, span),
+            "as a float it is %s2.0 ** %d; of a type, as in u64(x) << n, %s", factor, (int)n,
+            n >= 64 ? "it is 0" : "its low bits are left");
+    return kj_no_value(span);
+}
+
+/* base ** n; where the result is beyond 64 bits, with a hint at the float that it is. */
+static kj_operand raised(kj_sema *s, wide base, wide n, kj_span span)
+{
+    wide w = power(base, n);
+    if (has_room(s, w))
+        return narrow(s, w, span);
+    kj_message *m = say_beyond(s, span);
+    if (fabs(pow((double)base, (double)n)) < INFINITY)
+        kj_hint(s->diag, m,
+                base < 0 ? "as a float it is (%.1f) ** %d" : "as a float it is %.1f ** %d",
+                (double)base, (int)n);
+    return kj_no_value(span);
 }
 
 static kj_operand integers(kj_sema *s, kj_op op, wide a, wide b, kj_span span)
@@ -133,7 +164,7 @@ static kj_operand integers(kj_sema *s, kj_op op, wide a, wide b, kj_span span)
     case KJ_OP_XOR: return narrow(s, a ^ b, span);
     case KJ_OP_SHL:
     case KJ_OP_SHR: return shift(s, op, a, b, span);
-    default: /* POW: the exponent is not negative */ return narrow(s, power(a, b), span);
+    default: /* POW: the exponent is not negative */ return raised(s, a, b, span);
     }
 }
 

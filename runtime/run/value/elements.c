@@ -109,10 +109,8 @@ bool kj_run_pack(kj_run *r, kj_span at, kjit_dtype dtype, kj_rvalue v,
     }
     if (!kj_run_is_number(v) || of) {
         kj_run_fail(r, KJIT_TYPE, at, "%s is not an element of type %s", kj_run_kind_name(v), name);
-        kj_quote q = kj_quoted(r->source, at, false, "");
-        const char *comma = v.kind == KJ_R_TUPLE ? kj_decimal_comma(q.text) : NULL;
-        if (comma)
-            return kj_run_hint(r, "write %.*s.%s", (int)(comma - q.text), q.text, comma + 1);
+        if (kj_run_hint_comma(r, at, v))
+            return false;
         return kj_run_is_complex(v) ? kj_run_hint(r, "its .real, .imag or abs(z) is") : false;
     }
     if (dtype == KJIT_BOOL && v.kind != KJ_R_BOOL) {

@@ -98,6 +98,15 @@ bool kj_run_hint_int(kj_run *r, kj_span at)
     return kj_run_hint(r, "write int(%s)", q.text);
 }
 
+bool kj_run_hint_comma(kj_run *r, kj_span at, kj_rvalue v)
+{
+    kj_quote q = kj_quoted(r->source, at, false, "");
+    const char *comma = v.kind == KJ_R_TUPLE ? kj_decimal_comma(q.text) : NULL;
+    if (comma)
+        kj_run_hint(r, "write %.*s.%s", (int)(comma - q.text), q.text, comma + 1);
+    return comma != NULL;
+}
+
 bool kj_run_say(kj_run *r, kjit_status status, kj_span at, const kj_saying *say)
 {
     kj_run_fail(r, status, at, "%s", say->text);

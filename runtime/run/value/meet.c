@@ -156,7 +156,7 @@ static bool no_room(kj_run *r, kj_span at, const char *what, kj_dtype type, kj_w
                     kj_run_short(shown).text, what, kj_type_name(type));
     const char *to = wider(type, v);
     if (strcmp(what, "'<<'") == 0 && !in_64)
-        return false;
+        return kj_run_hint(r, "as a float it is x * 2.0 ** n");
     return kj_run_wrap(r, to, 0, "write ",
                        *to == 'f'   ? "convert an operand: float(x)"
                        : *to == 'u' ? "convert an operand: u64(x)"

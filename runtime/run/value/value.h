@@ -206,7 +206,8 @@ bool kj_run_hint(kj_run *r, const char *format, ...) __attribute__((format(print
  * the whole written so, where its text is known (kj_run_hint_operand), else `otherwise`. */
 bool kj_run_wrap(kj_run *r, const char *function, int operand, const char *lead,
                  const char *otherwise);
-bool kj_run_hint_int(kj_run *r, kj_span at); /* a float stands there for an int */
+bool kj_run_hint_int(kj_run *r, kj_span at);                /* a float stands there for an int */
+bool kj_run_hint_comma(kj_run *r, kj_span at, kj_rvalue v); /* of 1,5; false: there is none */
 /* The value has no such member, a row of run_builtins.def; what is meant may be an array of it. */
 bool kj_run_lacks(kj_run *r, kj_span at, kj_rvalue v, kj_run_id row);
 bool kj_run_no_memory(kj_run *r, kj_span at);
