@@ -129,8 +129,54 @@ static bool show_vector(FILE *to, const char *name)
            (number != 'f' || bits > 8) && show(to, "f32x4", true);
 }
 
-static int unknown(const char *name)
+/* ---- Names of other languages ---- */
+
+/* What the compiler says of a program in which the name is not declared, where that is more than a name that is near. */
+static bool hint_of(kjit_context *ctx, const char *source, char *out, size_t size)
 {
+    enum { MOST = 8 };
+    kjit_module *mod = NULL;
+    kjit_diagnostic found[MOST];
+    bool told = false;
+    kjit_module_compile(ctx, "doc", source, strlen(source), NULL, &mod);
+    int n = mod ? kjit_module_diagnostics(mod, found, MOST) : 0;
+    for (int i = 0; i < n && i < MOST && !told; i++) {
+        const char *hint = found[i].hint;
+        bool undeclared =
+            strstr(found[i].message, "is not declared") || strstr(found[i].message, "has a member");
+        told = hint && undeclared && strncmp(hint, "did you mean", strlen("did you mean")) != 0 &&
+               !strstr(hint, "kjit builtins");
+        if (told)
+            snprintf(out, size, "%s", hint);
+    }
+    kjit_module_free(mod);
+    return told;
+}
+
+/* Of gif, atomicAdd or astype: as a value of a run block, one of a kernel, what stands behind a dot. */
+static bool elsewhere(const options *o, const char *name, char *out, size_t size)
+{
+    static const char *const programs[][2] = {
+        {"run {\n    let it = ", "\n}\n"},
+        {"kernel k(x: f32[]) {\n    x[0] = ", "\n}\n"},
+        {"run {\n    let a = zeros(2)\n    print(a.", ")\n}\n"}};
+    const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
+    char source[256];
+    if (!*name || name[strspn(name, letters)] || strlen(name) > sizeof source / 2)
+        return false;
+    kjit_context *ctx = open_context(&(options){.device = "cpu", .workers = 1, .cache = o->cache});
+    bool told = false;
+    for (size_t i = 0; ctx && i < sizeof programs / sizeof *programs && !told; i++) {
+        snprintf(source, sizeof source, "%s%s%s", programs[i][0], name, programs[i][1]);
+        told = hint_of(ctx, source, out, size);
+    }
+    kjit_context_destroy(ctx);
+    return told;
+}
+
+static int unknown(const options *o, const char *name)
+{
+    char hint[512];
     enum { MOST = 1024 };
     static kjit_word_info words[MOST];
     static const char *names[4 * MOST];
@@ -149,7 +195,9 @@ static int unknown(const char *name)
         }
     }
     const char *near = *name ? nearest(name, names, n) : NULL;
-    if (near)
+    if (elsewhere(o, name, hint, sizeof hint))
+        complain("there is no '%s': %s", name, hint);
+    else if (near)
         complain("there is no '%s': did you mean '%s'?", name, near);
     else
         complain(
@@ -171,6 +219,6 @@ int command_doc(const options *o)
     int code = EXIT_OK;
     for (int k = 0; k < o->narguments; k++)
         if (!tell_name(stdout, o->arguments[k]))
-            code = unknown(o->arguments[k]);
+            code = unknown(o, o->arguments[k]);
     return code;
 }

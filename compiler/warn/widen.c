@@ -381,10 +381,51 @@ static bool is_plain(const kj_diag *diag, kj_span span)
     return len <= MOST && !memchr(diag->source->text + span.begin, '#', len);
 }
 
+/* The text dot(a, b) with its arguments converted; NULL: it is another one. */
+static const char *widened_dot(const kj_diag *diag, kj_span at, const char *wider)
+{
+    const char *source = diag->source->text, *text = "dot(";
+    uint32_t begin = at.begin + (uint32_t)strlen(text);
+    int depth = 1;
+    if (strncmp(source + at.begin, text, strlen(text)) != 0)
+        return NULL;
+    for (uint32_t i = begin; i < at.end; i++) {
+        depth += strchr("([", source[i]) ? 1 : strchr(")]", source[i]) ? -1 : 0;
+        if (depth == 0 && i + 1 < at.end)
+            return NULL;
+        if ((depth == 1 && source[i] == ',') || depth == 0) {
+            text = kj_arena_printf(diag->arena, "%s%s(%.*s)%s", text, wider, (int)(i - begin),
+                                   source + begin, depth ? ", " : ")");
+            begin = i + 1 + (uint32_t)strspn(source + i + 1, " ");
+        }
+    }
+    return depth == 0 && is_short(text) ? text : NULL;
+}
+
+/* dot has the product in itself: vectors are converted before it, and what it gives is a number. */
+static bool hint_dot(kj_diag *diag, kj_message *m, const kj_widen *how, const char *wider)
+{
+    const kj_span at = how->e->span;
+    const char *own = kj_type_name(how->e->type);
+    const char *whole = kj_arena_printf(diag->arena, "%.*s", (int)(at.end - at.begin),
+                                        diag->source->text + at.begin);
+    const char *dot = strstr(whole, "dot("), *call = widened_dot(diag, at, wider);
+    if (!dot || (dot > whole && kj_is_word(dot[-1])))
+        return false;
+    if (call)
+        kj_hint(diag, m, "write %s; where wrapping is meant, %s(%s)", call, own, whole);
+    else
+        kj_hint(diag, m, "convert the arguments of dot: %s(...); where wrapping is meant, %s(...)",
+                wider, own);
+    return true;
+}
+
 static void hint(kj_diag *diag, kj_message *m, const kj_widen *how, const widening *w,
                  const char *back)
 {
     const kj_span at = how->e->span;
+    if (how->lanes && hint_dot(diag, m, how, w->wider))
+        return;
     const char *text = diag->source->text;
     bool power = false;
     for (uint32_t i = at.begin; i + 1 < at.end; i++)

@@ -232,6 +232,28 @@ static kjit_status choose(table *t)
 
 /* ---- The rows ---- */
 
+/* 1,5: a number as it is written where a comma is its point. */
+static bool has_decimal_comma(const char *text, size_t n)
+{
+    size_t i = n > 0 && strchr("+-", *text), digits = i;
+    while (i < n && kj_is_digit(text[i]))
+        i++;
+    bool before = i > digits && i < n && text[i] == ',';
+    for (digits = ++i; i < n && kj_is_digit(text[i]); i++)
+        ;
+    return before && i == n && i > digits;
+}
+
+/* Why a cell is no number, where that is of the whole table. */
+static const char *hint_of_cell(const table *t, const kj_cell *cell)
+{
+    if (has_decimal_comma(cell->text, cell->n))
+        return "; numbers have a point: 1.5";
+    if (t->separator == ',' && memchr(cell->text, ';', cell->n))
+        return "; where ';' separates columns, numbers have a point: 1.5;2";
+    return "";
+}
+
 static kjit_status bad_cell(const table *t, const kj_cells *at, int64_t column, const kj_cell *cell,
                             kj_dtype type)
 {
@@ -244,22 +266,34 @@ static kjit_status bad_cell(const table *t, const kj_cells *at, int64_t column, 
         kj_snprintf(name, sizeof name, " '%.*s'", (int)t->first[column].n, t->first[column].text);
     else
         kj_snprintf(name, sizeof name, " %lld", (long long)column + 1);
-    return kj_fail(t->q->ctx, KJIT_FORMAT,
-                   "cannot read '%s': line %lld, column%s: '%.*s' is not %s%s%s", t->q->path,
-                   (long long)at->line, name, shown(cell), cell->text,
-                   large             ? "an integer of 64 bits"
-                   : type == KJ_VOID ? "a number"
-                                     : "a value of ",
-                   type == KJ_VOID ? "" : kj_type_name(type),
-                   one && !large ? "; another column is read alone, by its name" : "");
+    return kj_fail(
+        t->q->ctx, KJIT_FORMAT, "cannot read '%s': line %lld, column%s: '%.*s' is not %s%s%s%s",
+        t->q->path, (long long)at->line, name, shown(cell), cell->text,
+        large             ? "an integer of 64 bits"
+        : type == KJ_VOID ? "a number"
+                          : "a value of ",
+        type == KJ_VOID ? "" : kj_type_name(type), hint_of_cell(t, cell),
+        one && !large && !*hint_of_cell(t, cell) ? "; another column is read alone, by its name"
+                                                 : "");
 }
 
+/* The first column that a row of n cells has nothing for, or the first cell that is of none. */
 static kjit_status wrong_width(const table *t, const kj_cells *at, int64_t n)
 {
+    char name[64];
+    bool more = n > t->columns, titled = !more && t->titled && t->first[n].n < sizeof name - 4;
+    if (titled)
+        kj_snprintf(name, sizeof name, "'%.*s'", (int)t->first[n].n, t->first[n].text);
+    else
+        kj_snprintf(name, sizeof name, "%lld", (long long)(more ? t->columns : n) + 1);
     return kj_fail(t->q->ctx, KJIT_FORMAT,
-                   "cannot read '%s': line %lld has %lld cell%s, the first row has %lld",
+                   "cannot read '%s': line %lld has %lld cell%s, the first row has %lld: %s%s%s",
                    t->q->path, (long long)at->line, (long long)n, n == 1 ? "" : "s",
-                   (long long)t->columns);
+                   (long long)t->columns, more ? "cell " : "nothing stands in column ", name,
+                   !more ? ""
+                   : n == 2 * t->columns && t->separator == ','
+                       ? " is of no column; numbers have a point: 1.5"
+                       : " is of no column");
 }
 
 /* A type that holds both. */

@@ -97,6 +97,9 @@ static bool whole_number(kj_run *r, const kj_expr *e, const char *what, int axes
             return kj_is_int(kj_lazy_type(*out))
                        ? hint_indices(r, e)
                        : hint_mask(r, e, axes, kj_lazy_shape(*out, &shape));
+        if (out->kind == KJ_R_STRING && axes > 0)
+            return kj_run_hint(r, "a column of a table is load(path, name=%s)",
+                               kj_quoted(r->source, e->span, false, "\"x\"").text);
         if (out->kind == KJ_R_LIST)
             return hint_list(r, e);
         return out->kind == KJ_R_FLOAT ? kj_run_hint_int(r, e->span) : false;

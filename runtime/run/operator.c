@@ -27,8 +27,9 @@ bool kj_run_hint_quotient(kj_run *r, const kj_expr *e)
 {
     const kj_expr *of = e->kind == KJ_E_BINARY ? e->u.binary.lhs : NULL;
     const char *source = r->source->text;
-    if (!r->wraps || strcmp(r->wraps, "f32") != 0 || r->wrapped != 0 || !of || !kj_is_sum(of) ||
-        e->u.binary.op != KJ_OP_DIV || !kj_quoted(r->source, e->span, false, "").text[0])
+    bool floats = r->wraps && (strcmp(r->wraps, "f32") == 0 || strcmp(r->wraps, "f64") == 0);
+    if (!floats || r->wrapped != 0 || !of || !kj_is_sum(of) || e->u.binary.op != KJ_OP_DIV ||
+        !kj_quoted(r->source, e->span, false, "").text[0])
         return false;
     kj_text t = {0};
     uint32_t done = of->span.begin;

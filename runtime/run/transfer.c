@@ -114,14 +114,56 @@ bool kj_run_sample_rate(kj_run *r, kj_rcall *c, kj_rvalue *out)
 /* Positions of save's parameters behind those that take the arrays. */
 enum { SAVE_LOW = 3, SAVE_HIGH, SAVE_RATE, SAVE_FPS };
 
+/* The option of save that is near to a name which is none, where the value is a number, as options are; NULL: there is none. */
+static const char *option_meant(const char *name)
+{
+    static const char *const options[] = {"low", "high", "sample_rate", "fps"};
+    static const struct {
+        const char *theirs, *ours;
+    } others[] = {{"hi", "high"},        {"vmin", "low"},     {"vmax", "high"},
+                  {"min", "low"},        {"max", "high"},     {"rate", "sample_rate"},
+                  {"frame_rate", "fps"}, {"framerate", "fps"}};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(name, others[i].theirs) == 0)
+            return others[i].ours;
+    return kj_nearest(name, options, sizeof options / sizeof *options);
+}
+
+static bool hint_separator(kj_run *r, const char *name)
+{
+    static const char *const theirs[] = {"delimiter", "sep", "separator", "fieldsep"};
+    bool meant = kj_nearest(name, theirs, sizeof theirs / sizeof *theirs) != NULL;
+    for (size_t i = 0; i < sizeof theirs / sizeof *theirs; i++)
+        meant |= strcmp(name, theirs[i]) == 0;
+    return meant &&
+           (kj_run_hint(r, "the path's ending says what is between columns: a comma in .csv, "
+                           "a tab in .tsv, a blank in .txt"),
+            true);
+}
+
+/* What is given by name is an array's column, or an option. */
+static bool no_array(kj_run *r, const kj_expr *e, kj_rvalue v)
+{
+    bool number = v.kind == KJ_R_INT || v.kind == KJ_R_FLOAT;
+    const char *near = e->keyword && number ? option_meant(e->keyword) : NULL;
+    if (near) {
+        kj_run_fail(r, KJIT_TYPE, e->keyword_span, "'save' has no parameter '%s'", e->keyword);
+        return kj_run_hint(r, "did you mean '%s'?", near);
+    }
+    kj_run_fail(r, KJIT_TYPE, e->span, "save writes arrays, not %s", kj_run_kind_name(v));
+    if (!e->keyword || (v.kind == KJ_R_STRING && hint_separator(r, e->keyword)))
+        return false;
+    return kj_run_hint(r, "'%s=' is a column of that name; save%s", e->keyword,
+                       kj_run_builtins[KJ_RUN_SAVE].signature);
+}
+
 /* What save was given to write, by name or without. */
 static bool arrays_to_save(kj_run *r, const kj_rcall *c, kjit_named_array *arrays)
 {
     for (int i = 0; i < c->nrest; i++) {
         const kj_expr *e = c->rest_exprs[i];
         if (c->rest[i].kind != KJ_R_ARRAY)
-            return kj_run_fail(r, KJIT_TYPE, e->span, "save writes arrays, not %s",
-                               kj_run_kind_name(c->rest[i]));
+            return no_array(r, e, c->rest[i]);
         arrays[i] = (kjit_named_array){.name = e->keyword, .array = array_of(c->rest[i])};
     }
     if (c->nrest > 0)

@@ -374,11 +374,14 @@ kj_lazy kj_lazy_node(kj_lazy_form form, kj_dtype type, const kj_rvalue *args, in
 
 /* ---- Operators ---- */
 
-static bool no_division(kj_run *r, kj_span at)
+/* What has 64 bits is converted to floats that have as many. */
+static bool no_division(kj_run *r, kj_span at, const kj_rvalue *v)
 {
+    bool wide = kj_types[own_type(v[0])].bits == 64 || kj_types[own_type(v[1])].bits == 64;
     kj_run_fail(r, KJIT_TYPE, at, "'/' divides floats, and both sides are integers");
-    return kj_run_wrap(r, "f32", 0, "write '//' for the integer quotient, or ",
-                       "write '//' for the integer quotient, or convert one side: f32(a)");
+    return kj_run_wrap(r, wide ? "f64" : "f32", 0, "write '//' for the integer quotient, or ",
+                       wide ? "write '//' for the integer quotient, or convert one side: f64(a)"
+                            : "write '//' for the integer quotient, or convert one side: f32(a)");
 }
 
 static bool power(kj_run *r, kj_span at, const kj_rvalue *v, kj_rvalue *out)
@@ -434,7 +437,7 @@ static bool binary(kj_run *r, kj_span at, kj_op op, const kj_rvalue *v, kj_rvalu
     kj_op_class class = kj_ops[op].class;
     if (kj_lazy_are_untyped(v, 2)) {
         if (op == KJ_OP_DIV && !is_real(v[0]) && !is_real(v[1]))
-            return no_division(r, at);
+            return no_division(r, at, v);
         return kj_lazy_of_choices(r, at, &(kj_lazy_fn){.is_op = true, .op = op}, v, 2, out);
     }
     bool equality = op == KJ_OP_EQ || op == KJ_OP_NE;
@@ -458,7 +461,7 @@ static bool binary(kj_run *r, kj_span at, kj_op op, const kj_rvalue *v, kj_rvalu
             return kj_lazy_wrong_kind(r, at, what, "integers and bools", v[is_real(v[1])]);
         }
         if (op == KJ_OP_DIV && !kj_is_float(type) && !complex)
-            return no_division(r, at);
+            return no_division(r, at, v);
     }
     kj_lazy e = kj_lazy_node(KJ_X_BINARY, class == KJ_OPS_COMPARE ? KJ_BOOL : type, v, 2, type);
     e.op = op;
