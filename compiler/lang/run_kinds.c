@@ -59,6 +59,18 @@ bool kj_rkind_has(kj_rkind kind, kj_run_id row)
     case KJ_RUN_M_SIZE:
     case KJ_RUN_M_NDIM:
     case KJ_RUN_M_DTYPE: return kind == KJ_R_SMART || kind == KJ_R_ARRAY || kind == KJ_R_LAZY;
+    case KJ_RUN_M_SUM: /* and of numbers that are listed */
+    case KJ_RUN_M_MEAN:
+    case KJ_RUN_M_STD:
+    case KJ_RUN_M_VAR:
+    case KJ_RUN_M_MIN:
+    case KJ_RUN_M_MAX:
+    case KJ_RUN_M_ARGMIN:
+    case KJ_RUN_M_ARGMAX:
+    case KJ_RUN_M_ALL:
+    case KJ_RUN_M_ANY:
+    case KJ_RUN_M_CUMSUM:
+        return kind == KJ_R_ARRAY || kind == KJ_R_LAZY || kind == KJ_R_LIST || kind == KJ_R_TUPLE;
     default: return kind == KJ_R_ARRAY || kind == KJ_R_LAZY;
     }
 }

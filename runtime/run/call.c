@@ -50,6 +50,8 @@ static kj_run_builtin *const functions[KJ_NRUN] = {
     [KJ_RUN_M_IS_F_CONTIGUOUS] = kj_run_is_contiguous,
     [KJ_RUN_M_SUM] = kj_run_reduce,
     [KJ_RUN_M_MEAN] = kj_run_reduce,
+    [KJ_RUN_M_STD] = kj_run_spread,
+    [KJ_RUN_M_VAR] = kj_run_spread,
     [KJ_RUN_M_MIN] = kj_run_reduce,
     [KJ_RUN_M_MAX] = kj_run_reduce,
     [KJ_RUN_M_ARGMIN] = kj_run_reduce,
@@ -101,12 +103,18 @@ static kj_run_builtin *const functions[KJ_NRUN] = {
     [KJ_RUN_M_APPEND] = kj_run_m_append,
 };
 
+/* Is it a sum and the like, of an array or of a list's numbers? */
+static bool reduces(kj_run_id id)
+{
+    return functions[id] == kj_run_reduce || functions[id] == kj_run_spread ||
+           functions[id] == kj_run_cumsum;
+}
+
 /* Do its arrays become part of an expression? Then they come as they are: KJ_R_LAZY. */
 static bool takes_expressions(kj_run_id id)
 {
-    return id == KJ_RUN_WHERE || id == KJ_RUN_ARRAY || functions[id] == kj_run_reduce ||
-           functions[id] == kj_run_cumsum || functions[id] == kj_run_reduce_by ||
-           functions[id] == kj_run_scan_by;
+    return id == KJ_RUN_WHERE || id == KJ_RUN_ARRAY || reduces(id) ||
+           functions[id] == kj_run_reduce_by || functions[id] == kj_run_scan_by;
 }
 
 static int find_callable(const char *name)
@@ -272,7 +280,14 @@ static bool call_builtin(kj_run *r, const kj_expr *e, int id, kj_rvalue self, kj
     if (e->u.call.callee->kind == KJ_E_MEMBER)
         c.self_span = e->u.call.callee->u.member.base->span;
     bool raw = id == KJ_RUN_SWAP || id == KJ_RUN_ASSERT;
-    bool ok = (raw || bind_arguments(r, &c)) && functions[id](r, &c, out);
+    bool ok = raw || bind_arguments(r, &c);
+    kj_rvalue first = c.args[0], made = kj_run_none();
+    ok = ok && (!reduces((kj_run_id)id) || kj_run_take_list(r, &c, &made)) &&
+         functions[id](r, &c, out);
+    if (made.kind != KJ_R_NONE) {
+        c.args[0] = first;
+        kj_run_drop(&made);
+    }
     for (int i = 0; ok && i < KJ_RUN_MAX_PARAMS; i++)
         kj_run_drop(&c.args[i]);
     for (int i = 0; ok && i < c.nrest; i++)
@@ -289,14 +304,10 @@ static bool call_extreme(kj_run *r, const kj_expr *e, kj_builtin id, kj_rvalue *
     kj_rvalue self;
     if (!kj_run_eval_lazily(r, e->u.call.args, &self))
         return false;
-    if (!kj_is_array(self)) {
-        kj_span at = e->u.call.args->span;
-        kj_run_fail(r, KJIT_TYPE, at, "%s of one value works on arrays, not on %s",
-                    kj_builtins[id].name, kj_run_kind_name(self));
-        return self.kind == KJ_R_LIST || self.kind == KJ_R_TUPLE
-                   ? kj_run_hint(r, "write array(%s)", kj_quoted(r->source, at, false, "...").text)
-                   : false;
-    }
+    if (!kj_is_array(self) && self.kind != KJ_R_LIST && self.kind != KJ_R_TUPLE)
+        return kj_run_fail(r, KJIT_TYPE, e->u.call.args->span,
+                           "%s of one value works on arrays, not on %s", kj_builtins[id].name,
+                           kj_run_kind_name(self));
     call.u.call.args = e->u.call.args->next;
     bool ok = call_builtin(r, &call, id == KJ_BI_MIN ? KJ_RUN_M_MIN : KJ_RUN_M_MAX, self, out);
     kj_run_drop(&self);

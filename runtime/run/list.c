@@ -136,6 +136,44 @@ bool kj_run_items_array(kj_run *r, kj_span at, kj_rvalue items, kjit_dtype dtype
     return kj_run_make_array(r, &c, out);
 }
 
+/* What a list's numbers are by themselves as an array, of which no float is rounded: the place of the widest in number_types;
+ * -1: they are something else, or in lists that are deeper than an array has axes. */
+static const kj_dtype number_types[] = {KJ_BOOL, KJ_I64, KJ_U64, KJ_F64, KJ_C128};
+
+static int widest_of(kj_rvalue v, int depth)
+{
+    int widest = -1;
+    for (int64_t i = 0; i < v.u.object->u.seq.n && depth <= KJIT_MAX_NDIM; i++) {
+        kj_rvalue item = v.u.object->u.seq.items[i];
+        bool items = item.kind == KJ_R_LIST || item.kind == KJ_R_TUPLE;
+        int own = items                     ? widest_of(item, depth + 1)
+                  : kj_run_is_complex(item) ? 4
+                  : item.kind == KJ_R_FLOAT ? 3
+                  : item.kind == KJ_R_INT   ? 1 + (item.dtype == KJIT_U64)
+                  : item.kind == KJ_R_BOOL  ? 0
+                                            : -1;
+        if (own < 0)
+            return -1;
+        widest = own > widest ? own : widest;
+    }
+    return widest;
+}
+
+bool kj_run_take_list(kj_run *r, kj_rcall *c, kj_rvalue *made)
+{
+    bool method = kj_run_builtins[c->id].name[0] == '.';
+    kj_rvalue *v = method ? &c->self : &c->args[0];
+    int type = v->kind == KJ_R_LIST || v->kind == KJ_R_TUPLE ? widest_of(*v, 1) : -1;
+    *made = kj_run_none();
+    if (type < 0)
+        return true;
+    kj_span at = method ? c->span : c->spans[0];
+    if (!kj_run_items_array(r, at, *v, (kjit_dtype)number_types[type], made))
+        return false;
+    *v = *made;
+    return true;
+}
+
 /* A new array of records, from a list of them or from others. */
 static bool records(kj_run *r, const kj_rcall *c, const kj_aggregate *of, kj_rvalue *out)
 {

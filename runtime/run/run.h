@@ -203,6 +203,9 @@ kj_run_builtin kj_run_make_filled, kj_run_make_like, kj_run_make_full, kj_run_ma
 kj_run_builtin kj_run_make_array;
 /* array(items, dtype) */
 bool kj_run_items_array(kj_run *r, kj_span at, kj_rvalue items, kjit_dtype dtype, kj_rvalue *out);
+/* A list or tuple of numbers that a call works on becomes an array of them, in `made`, which is the caller's; else that is
+ * nothing. */
+bool kj_run_take_list(kj_run *r, kj_rcall *c, kj_rvalue *made);
 /* random.c */
 kj_run_builtin kj_run_random_uniform, kj_run_random_normal, kj_run_random_randint;
 /* transfer.c */
@@ -219,7 +222,7 @@ kj_run_builtin kj_run_smart_array, kj_run_changed;
 bool kj_run_measure(kj_run *r, kj_span at, kj_run_id id, const kjit_array *a, kj_rvalue *out);
 bool kj_run_side(kj_run *r, kj_span at, kj_run_id id, kj_rvalue base, kj_rvalue *out);
 /* lazy/reduce.c */
-kj_run_builtin kj_run_reduce, kj_run_cumsum, kj_run_reduce_by, kj_run_scan_by;
+kj_run_builtin kj_run_reduce, kj_run_spread, kj_run_cumsum, kj_run_reduce_by, kj_run_scan_by;
 /* lazy/node.c */
 kj_run_builtin kj_run_where;
 /* stream.c */

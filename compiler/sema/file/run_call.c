@@ -240,12 +240,10 @@ static const struct {
     {"norm", "write sqrt((@ * @).sum())"},
     {"sync", "write @.synchronize()"},
     {"wait", "write @.synchronize()"},
-    {"std", "write sqrt(((@ - @.mean()) ** 2).mean())"},
     {"abs", "write abs(@)"},
     {"prod", "reduce(f, @, 1.0) joins all elements by a function: fn f(x: f32, y: f32) -> f32 { "
              "return x * y }"},
     {"transpose", "write @.T"},
-    {"var", "write ((@ - @.mean()) ** 2).mean()"},
     {"elapsed_time", "elapsed(@, ...) gives the milliseconds from one event to another"},
     {"format", "values stand within a text so: f\"{x} and {y:8.3f}\""},
 };

@@ -282,6 +282,13 @@ bool kj_lazy_matmul(kj_run *r, kj_span at, kj_rvalue a, kj_rvalue b, kj_rvalue *
 
 /* ---- reduce.c: reductions as the run block calls them; reduce_host.c: on the host ---- */
 
+/* What a call works on, of numbers; the reference is the caller's. */
+bool kj_reduce_operand(kj_run *r, const kj_rcall *c, kj_rvalue *own);
+/* Which axes argument `arg` says; without it all are reduced. */
+bool kj_reduce_axes(kj_run *r, const kj_rcall *c, int arg, int ndim, bool *reduced);
+/* How many elements each result is made of; where no number tells, there is no result. */
+int64_t kj_reduce_count(const int64_t *shape, int ndim, const bool *reduced);
+
 /* To a number where all axes are reduced and none is kept, else to an array. */
 bool kj_fold_value(kj_run *r, kj_span at, const kj_fold *f, kj_rvalue v, const bool *reduced,
                    bool keep, kj_rvalue *out);

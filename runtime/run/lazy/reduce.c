@@ -75,8 +75,7 @@ static bool chosen_axis(kj_run *r, kj_span at, kj_rvalue axis, int ndim, bool *r
     return true;
 }
 
-/* Without an axis all are reduced. */
-static bool reduced_axes(kj_run *r, const kj_rcall *c, int arg, int ndim, bool *reduced)
+bool kj_reduce_axes(kj_run *r, const kj_rcall *c, int arg, int ndim, bool *reduced)
 {
     kj_rvalue v = c->args[arg];
     kj_span at = c->spans[arg];
@@ -211,8 +210,7 @@ static bool one_axis(kj_run *r, const kj_rcall *c, int arg)
                        name + (*name == '.'));
 }
 
-/* How many elements each result is made of; where no number tells, there is no result. */
-static int64_t elements_of(const int64_t *shape, int ndim, const bool *reduced)
+int64_t kj_reduce_count(const int64_t *shape, int ndim, const bool *reduced)
 {
     int64_t count = 1;
     bool none = false, many = false;
@@ -231,13 +229,13 @@ static bool reduce(kj_run *r, kj_rcall *c, kj_rvalue v, kj_rvalue *out)
     kj_fold f = {.op = op_of(c->id)};
     const int64_t *shape;
     int ndim = kj_lazy_shape(v, &shape);
-    if (!reduced_axes(r, c, first, ndim, reduced) ||
+    if (!kj_reduce_axes(r, c, first, ndim, reduced) ||
         (c->given[first + 1] &&
          !kj_run_truth(r, c->spans[first + 1], "keepdims", c->args[first + 1], &keep)) ||
         !kj_lazy_alone(r, c->span, v))
         return false;
     f.elem = kj_lazy_type(v);
-    f.count = elements_of(shape, ndim, reduced);
+    f.count = kj_reduce_count(shape, ndim, reduced);
     if (f.count == 0 && f.op >= KJ_FOLD_MIN && f.op <= KJ_FOLD_ARGMAX)
         return no_elements(r, c->span, f.op);
     if (kj_fold_places(f.op) && c->given[first] && c->args[first].kind == KJ_R_TUPLE)
@@ -248,22 +246,16 @@ static bool reduce(kj_run *r, kj_rcall *c, kj_rvalue v, kj_rvalue *out)
     return kj_fold_value(r, c->span, &f, v, reduced, keep, out);
 }
 
-/* What a call works on, of numbers; the reference is the caller's. */
-static bool operand(kj_run *r, const kj_rcall *c, kj_rvalue *own)
+bool kj_reduce_operand(kj_run *r, const kj_rcall *c, kj_rvalue *own)
 {
     bool method = kj_run_builtins[c->id].name[0] == '.';
     kj_rvalue v = method ? c->self : c->args[0];
     *own = v;
     if (!kj_is_array(v) && method)
         return kj_run_lacks(r, c->span, v, c->id);
-    if (!kj_is_array(v)) {
-        kj_run_fail(r, KJIT_TYPE, c->spans[0], "%s works on arrays, not on %s",
-                    kj_run_builtins[c->id].name, kj_run_kind_name(v));
-        return v.kind == KJ_R_LIST || v.kind == KJ_R_TUPLE
-                   ? kj_run_hint(r, "write array(%s)",
-                                 kj_quoted(r->source, c->spans[0], false, "...").text)
-                   : false;
-    }
+    if (!kj_is_array(v))
+        return kj_run_fail(r, KJIT_TYPE, c->spans[0], "%s works on arrays, not on %s",
+                           kj_run_builtins[c->id].name, kj_run_kind_name(v));
     if (v.kind == KJ_R_LAZY)
         kj_run_keep(v);
     return v.kind == KJ_R_LAZY || kj_run_numbers(r, c->span, v, own);
@@ -272,7 +264,7 @@ static bool operand(kj_run *r, const kj_rcall *c, kj_rvalue *own)
 bool kj_run_reduce(kj_run *r, kj_rcall *c, kj_rvalue *out)
 {
     kj_rvalue own;
-    if (!operand(r, c, &own))
+    if (!kj_reduce_operand(r, c, &own))
         return false;
     bool ok = reduce(r, c, own, out);
     kj_run_drop(&own);
@@ -348,7 +340,7 @@ bool kj_run_cumsum(kj_run *r, kj_rcall *c, kj_rvalue *out)
     if (c->given[exclusive] &&
         !kj_run_truth(r, c->spans[exclusive], "exclusive", c->args[exclusive], &f.exclusive))
         return false;
-    if (!operand(r, c, &own))
+    if (!kj_reduce_operand(r, c, &own))
         return false;
     bool ok = cumulate(r, c, axis, &f, &own, out);
     kj_run_drop(&own);
@@ -432,11 +424,11 @@ bool kj_run_reduce_by(kj_run *r, kj_rcall *c, kj_rvalue *out)
     if (!joined_operands(r, c, &f, &own, &first))
         return false;
     int ndim = kj_lazy_shape(own, &shape);
-    bool ok = reduced_axes(r, c, AXIS, ndim, reduced) &&
+    bool ok = kj_reduce_axes(r, c, AXIS, ndim, reduced) &&
               (!c->given[OPTION] ||
                kj_run_truth(r, c->spans[OPTION], "keepdims", c->args[OPTION], &keep));
     if (ok)
-        f.count = elements_of(shape, ndim, reduced);
+        f.count = kj_reduce_count(shape, ndim, reduced);
     f.elem = kj_lazy_type(own);
     kj_fold_types(&f);
     ok = ok && kj_fold_value(r, c->span, &f, own, reduced, keep, out);

@@ -127,14 +127,15 @@ print("in kernels")
 # ---- Run blocks ----
 array = members("run {\n    let a = zeros(3)\n    print(a.asked)\n}\n")
 assert {"copy_to_host", "sum", "cumsum", "shape", "T"} <= array and not array & {"append", "forall", "prod", "query", "host", "x"}, array
+numbers = "sum mean std var min max argmin argmax all any cumsum"
 smart = "host gpu host_changed gpu_changed shape size ndim dtype"
 CASES = {
     "a.": array, "a.T.": array, "a.reshape(3, 1).": array, "to_device(a).": array, "grid[0].": array, "a.|sum()": array,
     "trees.": array | {"leaf", "height"}, "waves.": array | {"real", "imag"}, "waves[0].": "real imag",
     "trees[0].": "leaf height size", "tree.": "leaf height size", "one.": "leaf height size", "print(one.|height)": "leaf height size",
     "s.": "synchronize auto_synchronize query wait", "queue.": "synchronize auto_synchronize query wait",
-    "e.": "synchronize query record wait", "list.": "append", "both.": smart, "other_kernel.": "forall max_cooperative_blocks",
-    "random.": "uniform normal randint", "a.shape.": "", "a.size.": "", "Cell.": "EMPTY WALL", "event().": "synchronize query record wait",
+    "e.": "synchronize query record wait", "list.": f"append {numbers}", "both.": smart, "other_kernel.": "forall max_cooperative_blocks",
+    "random.": "uniform normal randint", "a.shape.": numbers, "a.size.": "", "Cell.": "EMPTY WALL", "event().": "synchronize query record wait",
 }
 expect(RUN, CASES)
 assert items(RUN, "list.")["append"]["detail"] == ".append(item)"
