@@ -20,6 +20,23 @@ def empty(shape, number, context):
     return context._array(shape, number, "C", 0)
 
 
+# what NumPy's and others' arrays have, and what has it here
+_HABITS = {
+    "astype": "numpy.asarray(a).astype(\"float32\") is an array of another type; in a kernel f32(x[i]) converts an element",
+    "flatten": "a.ravel() is a view with one axis, a.copy_to_host().ravel() a copy",
+    "squeeze": "a.reshape(...) is a view of another shape", "swapaxes": "a.transpose((1, 0)) has its axes in another order",
+    "tolist": "a.copy_to_host().tolist() are Python's numbers", "item": "a[0] is an element, a number of Python's",
+    "tobytes": "a.copy_to_host().tobytes() are its bytes", "tofile": "numpy.asarray(a).tofile(path) writes it",
+    "sort": "use std.sort in a source sorts on the device; numpy.sort(numpy.asarray(a)) here",
+    "clone": "a.copy() is a copy", "to": "a.copy_to_host(), or kjit.to_device(a), is a copy elsewhere",
+    **dict.fromkeys(("numpy", "get", "cpu", "to_numpy", "detach"), "a.copy_to_host() is a NumPy array"),
+    **dict.fromkeys(("device", "cuda"), "a.memory says where it is, a.context.device which device that is"),
+    **dict.fromkeys(("sum", "mean", "std", "var", "min", "max", "argmin", "argmax", "any", "all", "cumsum", "prod", "dot", "round",
+                     "clip", "conj", "real", "imag", "repeat", "nonzero"),
+                    "numpy.asarray(a).{name} is NumPy's; on the device a kernel computes it"),
+}
+
+
 class Array(_kjit.Array):
     """An array that kernels take as it is: of kjit.device_array, kjit.to_device, kjit.asarray.
 
@@ -27,6 +44,12 @@ class Array(_kjit.Array):
     where NumPy can see them: numpy.asarray(array) shares them; wait for queued work first."""
 
     __slots__ = ()
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            return object.__getattribute__(self, name)  # a property that says itself why it is not there
+        hint = _HABITS.get(name)
+        raise _errors.AbsentError(f"an array has no '{name}'" + (f": {hint.format(name=name)}" if hint else ""))
 
     @property
     def type(self):

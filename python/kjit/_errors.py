@@ -162,10 +162,19 @@ def _hint_type(text):
         f"; <T: {bound}> behind the kernel's name and {name}: T{found[3]} take both" if bound else "")
 
 
+# behind a text of the library that ends so: what it is in Python
+_HINTS = {
+    "copy it to an array in C order first": ": kjit.to_device(a.copy_to_host()) is one",
+    "belongs to another context": ": what a kernel is given is of its module's context, mod.context; "
+                                  "mod.context.to_device(a.copy_to_host()) is a copy there",
+}
+
+
 def make(status, text, fault):
     """The exception of a status, or of a kind that the extension tells apart: called by it."""
     if status == "KJIT_TYPE":
         text = _hint_type(text)
+    text += next((hint for end, hint in _HINTS.items() if text.endswith(end) and "array" in text), "")
     error = _CLASSES.get(status, Error)(text)
     error.status = status if status.startswith("KJIT_") else error.status
     for name, value in (fault or {}).items():

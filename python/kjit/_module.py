@@ -113,7 +113,16 @@ class Module(_kjit.Module):
                 return _types.Record(self._context, self._record(name))
             except KeyError:
                 pass
-        raise _errors.AbsentError(f"the module has no kernel or record '{name}'; kernels: {', '.join(self._kernels) or 'none'}")
+        raise _errors.AbsentError(f"the module has no kernel or record '{name}'{self._instead(name)}; "
+                                  f"kernels: {', '.join(self._kernels) or 'none'}")
+
+    def _instead(self, name):
+        """What the source declares by that name, and what is done with it; or a kernel that is near."""
+        declared = re.search(rf"^[ \t]*(run|fn|const)[ \t]+{re.escape(name)}\b", self._options[1], re.M)
+        if declared:
+            return _DECLARED[declared[1]].format(name=name)
+        near = difflib.get_close_matches(name, [*self._kernels, *self._records], 1)
+        return f": did you mean '{near[0]}'?" if near else ""
 
     def __dir__(self):
         return [*super().__dir__(), *self._kernels, *self._records]
@@ -246,6 +255,13 @@ def check_bits(checks):
         bits |= known[name]
     return bits
 
+
+# what else a source declares, and why it is no attribute
+_DECLARED = {
+    "fn": ": it is a function of kernels, not callable from Python: write a kernel that calls it, x[i] = {name}(x[i])",
+    "run": ": it is a function of the run block, not callable from Python: run() runs that block",
+    "const": ": it is a constant, which kernels use; a const array without a value is filled by set_const()",
+}
 
 # places in what _compile takes, which a module keeps
 OPT_LEVEL, WARN, ARCH = 3, 7, 11

@@ -17,6 +17,14 @@ kernel any<T: float>(x: T[], y: T) { x[0] = y }
 """
 
 
+OTHERS = """
+const N = 3
+fn half(x: f32) -> f32 { return x / 2 }
+run twice(x) { return 2 * x }
+kernel k(x: f32[]) { x[0] = half(x[0]) }
+"""
+
+
 class Odd:
     def __index__(self):
         raise ValueError("no index")
@@ -80,7 +88,19 @@ ROWS = {
     "forall of text": (lambda: saxpy().forall("a"), TypeError, "forall"),
     "forall of less": (lambda: saxpy().forall(-1), ValueError, "-1 elements"),
     "within text": (lambda: saxpy()[1, 1].within("a"), TypeError, "number"),
-    "no attribute": (lambda: module(SOURCE).nothing, AttributeError, "no kernel or record 'nothing'"),
+    "no attribute": (lambda: module(SOURCE).nothing, AttributeError, "no kernel or record 'nothing'; kernels: saxpy, any$"),
+    "a near name": (lambda: module(SOURCE).saxp, AttributeError, "no kernel or record 'saxp': did you mean 'saxpy'"),
+    "a function that is called": (lambda: module(OTHERS).half(3.0), AttributeError,
+                                  r"'half': it is a function of kernels, not callable from Python: write a kernel that calls it, x\[i\] = half"),
+    "a run function": (lambda: module(OTHERS).twice(3.0), AttributeError, "a function of the run block, not callable from Python: run"),
+    "a constant": (lambda: module(OTHERS).N, AttributeError, r"'N': it is a constant, .* filled by set_const\(\); kernels: k$"),
+    "astype of an array": (lambda: d().astype("f8"), AttributeError, r"has no 'astype': numpy.asarray\(a\).astype"),
+    "sum of an array": (lambda: d().sum(), AttributeError, r"has no 'sum': numpy.asarray\(a\).sum is NumPy's"),
+    "what no array has": (lambda: d().nothing, AttributeError, "an array has no 'nothing'$"),
+    "a view that is none": (lambda: d().reshape(2, 3).T.ravel(), ValueError,
+                            r"copy it to an array in C order first: kjit.to_device\(a.copy_to_host\(\)\) is one"),
+    "an array of another context": (lambda: launch(1, kjit.Context("cpu").to_device(x()), (1, 2), ((1, 2),))(), ValueError,
+                                    r"the array for 'x' belongs to another context: .* mod.context.to_device\(a.copy_to_host\(\)\)"),
     "no record": (lambda: module(SOURCE).record("B"), LookupError, "no record 'B'; records: A"),
     "no kernel": (lambda: module(SOURCE)["nothing"][1, 1](), LookupError, "no kernel 'nothing'"),
     "debug": (compiling(debug=True), TypeError, 'no option \'debug\': indices are always looked at, and check="race"'),
