@@ -298,6 +298,9 @@ bool kj_fold_value(kj_run *r, kj_span at, const kj_fold *f, kj_rvalue v, const b
 bool kj_fold_on_host(kj_run *r, kj_span at, const kj_fold *f, kjit_array *values,
                      kjit_array *places, kj_rvalue *out);
 
+/* How many elements of two arrays on the host, of one type and shape, are equal; without b, how many are as `element`. */
+int64_t kj_fold_same(kjit_array *a, kjit_array *b, const char *element);
+
 /* Of f->op and f->elem the other types. Sums are made in f64, or exactly in 64 bits. */
 void kj_fold_types(kj_fold *f);
 

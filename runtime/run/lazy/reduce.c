@@ -110,11 +110,62 @@ static bool on_host(kj_run *r, kj_span at, const kj_fold *f, kj_rvalue v, kj_rva
     return ok;
 }
 
+/* all(a == b), any(a != 0) and so on, of small arrays that are there: to compile a kernel for that would take a
+ * thousand times as long. */
+static bool is_small_comparison(const kj_fold *f, kj_rvalue v)
+{
+    if (v.kind != KJ_R_LAZY || (f->op != KJ_FOLD_ALL && f->op != KJ_FOLD_ANY))
+        return false;
+    const kj_lazy *e = v.u.object->u.lazy;
+    bool is = f->count <= KJ_FOLD_CHUNK && e->form == KJ_X_BINARY &&
+              (e->op == KJ_OP_EQ || e->op == KJ_OP_NE);
+    int arrays = 0;
+    for (int i = 0; is && i < 2; i++) {
+        const int64_t *shape;
+        bool array = e->args[i].kind == KJ_R_ARRAY;
+        is = array ? kj_lazy_type(e->args[i]) == e->types[i] &&
+                         kj_lazy_shape(e->args[i], &shape) == e->ndim &&
+                         memcmp(shape, e->shape, (size_t)e->ndim * sizeof *shape) == 0
+                   : kj_run_is_number(e->args[i]) && kj_is_scalar(e->types[i]);
+        arrays += array;
+    }
+    return is && arrays > 0;
+}
+
+static bool compare_on_host(kj_run *r, kj_span at, const kj_fold *f, kj_rvalue v, kj_rvalue *out)
+{
+    const kj_lazy *e = v.u.object->u.lazy;
+    kj_rvalue on_host[2] = {kj_run_none(), kj_run_none()};
+    kjit_array *arrays[2];
+    char element[KJ_RUN_ELEMENT];
+    bool ok = true;
+    int n = 0;
+    for (int i = 0; i < 2 && ok; i++) {
+        if (e->args[i].kind != KJ_R_ARRAY) {
+            kj_value_write(element, 0, kj_fold_convert(kj_run_to_value(e->args[i]), e->types[i]));
+            continue;
+        }
+        ok = kj_run_on_host(r, at, e->args[i], &on_host[i]);
+        if (ok)
+            arrays[n++] = on_host[i].u.object->u.array;
+    }
+    if (ok) {
+        int64_t same = kj_fold_same(arrays[0], n > 1 ? arrays[1] : NULL, element),
+                found = e->op == KJ_OP_EQ ? same : f->count - same;
+        *out = kj_run_bool(f->op == KJ_FOLD_ALL ? found == f->count : found > 0);
+    }
+    for (int i = 0; i < 2; i++)
+        kj_run_drop(&on_host[i]);
+    return ok;
+}
+
 static bool to_number(kj_run *r, kj_span at, const kj_fold *f, kj_rvalue v, const bool *reduced,
                       kj_rvalue *out)
 {
     if (v.kind == KJ_R_ARRAY && v.u.object->u.array->size <= KJ_FOLD_CHUNK)
         return on_host(r, at, f, v, out);
+    if (is_small_comparison(f, v))
+        return compare_on_host(r, at, f, v, out);
     kj_partial left;
     kjit_array *values = NULL, *places = NULL;
     bool ok = kj_fold_launch(r, at, f, v, reduced, NULL, &left) &&

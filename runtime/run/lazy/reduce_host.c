@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* By the type it is computed in: f (and imag), or i, of which unsigned types have the bits. */
 typedef struct number {
@@ -148,4 +149,45 @@ bool kj_fold_on_host(kj_run *r, kj_span at, const kj_fold *f, kjit_array *values
     *out = result_of(f, v[0]);
     free(v);
     return true;
+}
+
+/* ---- Elements that are the same ---- */
+
+static bool are_same(kjit_dtype dtype, const char *a, const char *b)
+{
+    if (dtype == KJIT_I64 || dtype == KJIT_U64)
+        return memcmp(a, b, sizeof(int64_t)) == 0;
+    kj_rvalue v = kj_run_load(dtype, a), w = kj_run_load(dtype, b);
+    return v.u.f == w.u.f && v.imag == w.imag;
+}
+
+/* Of types whose elements doubles do not hold. */
+static int64_t wide_same(kjit_array *a, kjit_array *b, const char *element)
+{
+    int64_t same = 0;
+    kj_rrows w;
+    kj_run_rows(&w, a, b);
+    while (kj_run_next_row(&w)) {
+        for (int64_t i = 0; i < w.n; i++)
+            same += are_same(a->dtype, w.data[0] + i * w.step[0],
+                             b ? w.data[1] + i * w.step[1] : element);
+    }
+    return same;
+}
+
+int64_t kj_fold_same(kjit_array *a, kjit_array *b, const char *element)
+{
+    if (a->dtype == KJIT_I64 || a->dtype == KJIT_U64 || kj_is_complex_type((kj_dtype)a->dtype))
+        return wide_same(a, b, element);
+    int64_t same = 0;
+    double x[KJ_RUN_CHUNK], y[KJ_RUN_CHUNK];
+    for (int i = 0; !b && i < KJ_RUN_CHUNK; i++)
+        kj_run_load_floats(a->dtype, element, 0, 1, &y[i]);
+    kj_rfloats f;
+    kj_run_floats(&f, a, b);
+    for (int64_t n; (n = kj_run_next_floats(&f, x, y)) > 0;) {
+        for (int64_t i = 0; i < n; i++)
+            same += x[i] == y[i];
+    }
+    return same;
 }

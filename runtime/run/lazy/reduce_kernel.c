@@ -222,11 +222,16 @@ static void put_result(step *s)
 
 /* ---- A chunk a block ---- */
 
-/* The threads' numbers become thread 0's. */
+/* The threads' numbers become thread 0's. Truths need no order, and less code: a barrier joins them. */
 static void put_tree(step *s)
 {
     kj_text *t = &s->k.body;
     bool places = kj_fold_places(s->fold->op);
+    if (s->fold->op == KJ_FOLD_ANY || s->fold->op == KJ_FOLD_ALL) {
+        kj_text_printf(t, "acc = i32(syncthreads_%s(acc != 0))\n",
+                       s->fold->op == KJ_FOLD_ANY ? "or" : "and");
+        return;
+    }
     kj_text_printf(t, "let shared_acc = shared.array(%d, %s)\n", LANES, kj_type_name(s->fold->acc));
     kj_text_puts(t, "shared_acc[t] = acc\n");
     if (places)
