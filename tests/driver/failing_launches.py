@@ -2,11 +2,12 @@
 """Fails driver calls under launches, one at a time: failing_launches.py KJIT PROGRAM DRIVER [first | all]
 
 PROGRAM is tests/api/failing_launches.c, which judges what its launches came to. Of each call that it makes the first
-FIRST fail, and one in AGAIN of those behind them, one in 2 of those that put work into a stream, with the codes of
+FIRST fail, and one in AGAIN of those behind them, one in 3 of those that put work into a stream, with the codes of
 inject.py in turn (`all`, or with KJIT_TEST_ALL set: each, with each code; `first`: fewer). Where launches can be
-cancelled, which is much the same, the first ones do not stand out, and copies to the device, which are words to cancel
-by, are as any other call. Copies back fail twice, too, and calls that put work into a stream where afterwards nothing
-can be waited for: what is still on its way then is kept. The double may tell of nothing misused or left."""
+cancelled, which is much the same, others fail, the first ones do not stand out, and copies to the device, which are
+words to cancel by, are as any other call. Of the copies back every second one that fails does so twice (`all`: each does
+both), and calls that put work into a stream fail where afterwards nothing can be waited for, too: what is still on its
+way then is kept. The double may tell of nothing misused or left."""
 import concurrent.futures
 import os
 import pathlib
@@ -15,7 +16,7 @@ import tempfile
 
 import inject
 
-FIRST, AGAIN = 6, 9
+FIRST, AGAIN = 4, 9
 SCENARIOS = [("failing_launches", {}, True), ("failing_launches cancellable", {}, False)]
 SHUT_DOWN = 4  # behind that every call fails, not the one alone
 # Of these each is as good as any other; inject.py has them.
@@ -32,6 +33,7 @@ def first_waits(log):
 
 
 def injections(counts, when, log, whole=True):
+    """The failures; of calls that not all fail others where the program is not tried as a whole."""
     never = FULL.format(*first_waits(log))
     puts = PUTS if whole else [symbol for symbol in PUTS if symbol != "cuMemcpyHtoDAsync"]
     first = FIRST if whole and when != "first" else 1
@@ -39,16 +41,17 @@ def injections(counts, when, log, whole=True):
         if symbol in ALIKE:
             continue
         codes = [code for code in inject.DOCUMENTED[symbol] if code != SHUT_DOWN]
-        again = 2 * AGAIN if when == "first" else 2 if symbol in puts else AGAIN
+        again = 2 * AGAIN if when == "first" else 3 if symbol in puts else AGAIN
         for nth in range(1, count + 1):
-            if when != "all" and nth % again and nth > first:
+            if when != "all" and (nth + whole) % again and nth > first:
                 continue
             code = codes[nth % len(codes)]
-            for each in codes if when == "all" else [code]:
+            twice = symbol == "cuMemcpyDtoHAsync" and (when == "all" or (nth + whole) // again % 2 == 0)
+            for each in codes if when == "all" else [] if twice else [code]:
                 yield f"{symbol}:{nth}:{each}"
-            if symbol == "cuMemcpyDtoHAsync":
+            if twice:
                 yield f"{symbol}:{nth}:2,{symbol}:{nth + 1}:2"
-            if symbol in PUTS and (when == "all" or nth % AGAIN == 0):
+            if symbol in PUTS and (when == "all" or (nth + whole) % AGAIN == 0):
                 yield f"{symbol}:{nth}:{code},{never}"
 
 
