@@ -10,7 +10,7 @@ static bool means(const char *name, const char *whole, bool all)
     const char *dot = strrchr(whole, '.'), *at = strrchr(whole, '@');
     if (all)
         return strcmp(whole + (*whole == '.'), name + (*name == '.')) == 0;
-    return (dot && strcmp(dot + 1, name + (*name == '.')) == 0) ||
+    return (dot && dot > whole && strcmp(dot + 1, name + (*name == '.')) == 0) ||
            (at && strcmp(at + 1, name) == 0);
 }
 

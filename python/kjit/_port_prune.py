@@ -86,6 +86,18 @@ def _cut(statements, decided):
     return result
 
 
+def _with(node, **parts):
+    """The node with other parts; itself where they are its own."""
+    same = all(new is old or isinstance(new, list) and len(new) == len(old) and all(a is b for a, b in zip(new, old))
+               for new, old in ((new, getattr(node, name)) for name, new in parts.items()))
+    if same:
+        return node
+    result = copy.copy(node)
+    for name, new in parts.items():
+        setattr(result, name, new)
+    return result
+
+
 class _Turn:
     """One look at a tree: decided {the condition of a statement: what it is}; expressions are changed where they stand."""
 
@@ -112,15 +124,14 @@ class _Turn:
     def statements(self, block):
         for node in block:
             is_test = isinstance(node, (ast.If, ast.While))
+            taken = self._jump(node.test) if is_test else None
             for name, value in ast.iter_fields(node):
                 if isinstance(value, ast.expr):
                     self._set(node, name, self._expression(value, is_test))
                 elif isinstance(value, list) and name not in _BLOCKS:
                     value[:] = [self._expression(v) if isinstance(v, ast.expr) else v for v in value]
-            if is_test:
-                taken = self._jump(node.test)
-                if taken is not None and not (isinstance(node, ast.While) and isinstance(node.test, ast.Constant) and taken):
-                    self.decided[node.test], self.changed = taken, True
+            if taken is not None and not (isinstance(node, ast.While) and isinstance(node.test, ast.Constant) and taken):
+                self.decided[node.test], self.changed = taken, True
             for name in _BLOCKS:
                 self.statements(getattr(node, name, None) or ())
 
@@ -131,35 +142,35 @@ class _Turn:
             node = getattr(node, "origin", None)
 
     def _expression(self, node, condition=False):
-        """An expression without what constants leave away."""
+        """An expression without what constants leave away. What a name was given stays as it is until the next look: Numba has
+        not told yet which value of a choice that is."""
         if isinstance(node, ast.BoolOp):
-            node.values = _flat(node)
+            node = _with(node, values=_flat(node))
             threaded = None if condition else _threaded(node)
             if threaded is not None:
                 self.changed = True
                 return self._expression(threaded)
-            node.values = [self._expression(v, condition) for v in node.values]
             return self._bool(node, condition)
         if isinstance(node, ast.IfExp):
-            for name in ("test", "body", "orelse"):
-                setattr(node, name, self._expression(getattr(node, name), name == "test"))
             taken = self._jump(node.test)
-            self.changed |= taken is not None
-            return node if taken is None else node.body if taken else node.orelse
+            if taken is not None:
+                self.changed = True
+                return self._expression(node.body if taken else node.orelse)
+            return _with(node, **{name: self._expression(getattr(node, name), name == "test")
+                                  for name in ("test", "body", "orelse")})
         condition = condition and isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+        parts = {}
         for name, value in ast.iter_fields(node):
             if isinstance(value, ast.expr):
-                setattr(node, name, self._expression(value, condition))
+                parts[name] = self._expression(value, condition)
             elif isinstance(value, list):
-                value[:] = [self._part(v) for v in value]
-        if isinstance(node, ast.Compare):
-            self._chain(node)
-        return node
+                parts[name] = [self._part(v) for v in value]
+        node = _with(node, **parts)
+        return self._chain(node) if isinstance(node, ast.Compare) else node
 
     def _part(self, node):
         if isinstance(node, ast.keyword):
-            node.value = self._expression(node.value)
-            return node
+            return _with(node, value=self._expression(node.value))
         return self._expression(node) if isinstance(node, ast.expr) else node
 
     def _bool(self, node, condition):
@@ -175,21 +186,22 @@ class _Turn:
             if not (kept and condition and self._jump(node.values[-1]) is (not ends)):
                 kept.append(node.values[-1])
         self.changed |= len(kept) < len(node.values)
-        node.values = kept
-        return node if len(kept) > 1 else kept[0]
+        kept = [self._expression(value, condition) for value in kept]
+        return _with(node, values=kept) if len(kept) > 1 else kept[0]
 
     def _chain(self, node):
         """a < b < c without the comparisons in front that are decided."""
-        while len(node.ops) > 1:
-            known = self._compared(node.left, node.ops[0], node.comparators[0])
+        left, ops, sides = node.left, node.ops, node.comparators
+        while len(ops) > 1:
+            known = self._compared(left, ops[0], sides[0])
             if known is None:
                 break
             self.changed = True
             if not known:
-                del node.ops[1:], node.comparators[1:]
+                ops, sides = ops[:1], sides[:1]
                 break
-            node.left = node.comparators.pop(0)
-            del node.ops[0]
+            left, ops, sides = sides[0], ops[1:], sides[1:]
+        return _with(node, left=left, ops=ops, comparators=sides)
 
     # ---- what is decided ----
 
@@ -200,6 +212,9 @@ class _Turn:
             return None if known is None else not known
         if isinstance(node, ast.BoolOp):
             return self._all([self._jump(v) for v in node.values], node, isinstance(node.op, ast.Or))
+        if isinstance(node, ast.IfExp):
+            known = self._jump(node.test)
+            return None if known is None else self._jump(node.body if known else node.orelse)
         if isinstance(node, ast.Compare) and len(node.ops) > 1:
             sides = [node.left] + node.comparators
             return self._all([self._compared(a, op, b) for a, op, b in zip(sides, node.ops, sides[1:])], node, False)
