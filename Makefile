@@ -40,7 +40,8 @@ endif
 
 GENERATED = $(BUILD)/gen/knl.lex.c $(BUILD)/gen/knl.tab.c # from grammar/
 COMPILER = $(sort $(wildcard compiler/*.c compiler/*/*.c compiler/*/*/*.c))
-RUNTIME = $(sort $(wildcard runtime/*.c runtime/*/*.c runtime/*/*/*.c))
+ABSENT = runtime/absent.c # of libkjit-rt: see below
+RUNTIME = $(filter-out $(ABSENT),$(sort $(wildcard runtime/*.c runtime/*/*.c runtime/*/*/*.c)))
 HEADERS = $(sort $(wildcard $(foreach part,compiler runtime,$(part)/*.h $(part)/*/*.h $(part)/*/*/*.h)))
 # jansson, by what links it: without it there is no `kjit lsp`, and no file of cli/lsp but absent.c is built
 JANSSON := $(shell pkg-config --libs jansson 2>/dev/null)
@@ -61,14 +62,23 @@ ULP = $(sort $(wildcard tests/ulp/*.c))
 PYTHON_INCLUDE ?= $(patsubst %/Python.h,%,$(lastword $(sort $(wildcard /usr/include/python3.1[0-9]/Python.h))))
 PYTHON_EXTENSION = $(sort $(wildcard python/src/*.c))
 PYTHON_PACKAGE = $(sort $(wildcard python/kjit/*.py python/kjit/*.pyi python/kjit/py.typed))
-ULP_SHARED = $(addprefix compiler/lang/,host_math.c signature.c types.c) # which the library keeps to itself
+ULP_SHARED = $(addprefix compiler/lang/,host_exact.c host_math.c signature.c types.c) # which the library keeps to itself
 
-C_FILES = $(COMPILER) $(RUNTIME) $(HEADERS) $(CLI) $(UNIT_TESTS) $(INTERPRETER_TESTS) $(API_TESTS) $(ULP) tests/ulp/ulp.h \
+C_FILES = $(COMPILER) $(ABSENT) $(RUNTIME) $(HEADERS) $(CLI) $(UNIT_TESTS) $(INTERPRETER_TESTS) $(API_TESTS) $(ULP) tests/ulp/ulp.h \
     $(DOUBLE) $(DOUBLE_TESTS) $(wildcard tests/double/*.h tests/double/*/*.h tests/api/*.h) \
     $(wildcard tools/*.[ch] python/src/*.[ch] cli/*.h cli/lsp/*.[ch] bench/*/*.[ch] bench/*/*/*.[ch] gpu/*.c)
 
 OWN_OBJECTS = $(patsubst %.c,$(BUILD)/obj/%.o,$(COMPILER) $(RUNTIME))
+ABSENT_OBJECTS = $(ABSENT:%.c=$(BUILD)/obj/%.o)
 LIB_OBJECTS = $(GENERATED:.c=.o) $(OWN_OBJECTS) $(BUILD)/gen/mathlib.o $(BUILD)/gen/std.o
+# libkjit-rt runs what was compiled ahead of time: what of libkjit needs neither a compiler nor files and run blocks.
+RT_LEFT_OUT = $(addprefix runtime/launch/,capsule.c capsule_args.c capsule_read.c) $(addprefix runtime/module/,cache.c \
+    cache_list.c format.c forms.c image_write.c library.c make.c sources.c words.c)
+RT_SOURCES = $(ABSENT) $(filter-out compiler/base/exceptions.c compiler/base/operator_new.c,$(filter compiler/base/% compiler/lang/%,$(COMPILER))) \
+    $(addprefix compiler/,pack.c pack_kernel.c analysis/interval.c analysis/limit_graph.c target/cpu_level.c \
+    target/ptx_version.c tast/eval.c) \
+    $(filter-out $(RT_LEFT_OUT) runtime/draw/% runtime/io/% runtime/run/%,$(RUNTIME))
+RT_OBJECTS = $(RT_SOURCES:%.c=$(BUILD)/obj/%.o)
 CLI_OBJECTS = $(patsubst %.c,$(BUILD)/obj/%.o,$(CLI))
 DOUBLE_OBJECTS = $(patsubst %.c,$(BUILD)/obj/%.o,$(DOUBLE))
 # Tests of the PTX interpreter have it and nothing else, other unit tests the whole of kjit.
@@ -126,7 +136,7 @@ LIBS = $(LLVM_LIBS) -lpng -lz -lm -ldl
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
-all: $(BUILD)/kjit $(BUILD)/libkjit.a $(BUILD)/libkjit.so ## build the command and the libraries
+all: $(BUILD)/kjit $(BUILD)/libkjit.a $(BUILD)/libkjit.so $(BUILD)/libkjit-rt.a ## build the command and the libraries
 
 demo: deps ## install what is missing, build, and run the first sample
 	@$(MAKE) $(BUILD)/kjit
@@ -225,10 +235,11 @@ $(BUILD)/man/kjit.3: include/kjit.h tools/reference.py
 	@tools/reference.py man $< > $@
 
 # The static library needs what Libs.private names; `pkg-config --static` gives it.
+RT_LIBS = -lm -ldl -pthread
 STATIC_LIBS = $(GUARDED_NEW) $(LIBS) -lstdc++ -pthread
 COMPLETIONS = bash:bash-completion/completions/kjit zsh:zsh/site-functions/_kjit fish:fish/vendor_completions.d/kjit.fish
-INSTALLED = $(PREFIX)/bin/kjit $(PREFIX)/include/kjit.h $(PREFIX)/include/kjit.hpp $(LIBDIR)/libkjit.a $(LIBDIR)/libkjit.so $(LIBDIR)/libkjit.so.0 \
-    $(LIBDIR)/pkgconfig/kjit.pc $(CMAKEDIR)/kjit-config.cmake $(CMAKEDIR)/kjit-config-version.cmake \
+INSTALLED = $(PREFIX)/bin/kjit $(PREFIX)/include/kjit.h $(PREFIX)/include/kjit.hpp $(LIBDIR)/libkjit.a $(LIBDIR)/libkjit-rt.a $(LIBDIR)/libkjit.so $(LIBDIR)/libkjit.so.0 \
+    $(LIBDIR)/pkgconfig/kjit.pc $(LIBDIR)/pkgconfig/kjit-rt.pc $(CMAKEDIR)/kjit-config.cmake $(CMAKEDIR)/kjit-config-version.cmake \
     $(PREFIX)/share/man/man1/kjit.1 $(PREFIX)/share/man/man3/kjit.3 $(STD:%=$(PREFIX)/share/kjit/%) \
     $(foreach shell,$(COMPLETIONS),$(PREFIX)/share/$(lastword $(subst :, ,$(shell))))
 
@@ -237,8 +248,9 @@ install: all man ## install the command, the libraries, kjit.h, manual pages, co
 	install -m 755 $(BUILD)/kjit $(DESTDIR)$(PREFIX)/bin/kjit
 	install -m 644 $(STD) $(DESTDIR)$(PREFIX)/share/kjit/std
 	install -m 644 include/kjit.h include/kjit.hpp $(DESTDIR)$(PREFIX)/include
-	install -m 644 $(BUILD)/libkjit.a $(DESTDIR)$(LIBDIR)/libkjit.a
+	install -m 644 $(BUILD)/libkjit.a $(BUILD)/libkjit-rt.a $(DESTDIR)$(LIBDIR)
 	install -m 755 $(BUILD)/libkjit.so.0 $(DESTDIR)$(LIBDIR)/libkjit.so.0
+	strip -g $(DESTDIR)$(LIBDIR)/libkjit-rt.a
 	strip -g $(DESTDIR)$(PREFIX)/bin/kjit $(DESTDIR)$(LIBDIR)/libkjit.so.0 # LLVM's; old valgrinds cannot read it
 	ln -sf libkjit.so.0 $(DESTDIR)$(LIBDIR)/libkjit.so
 	install -m 644 $(BUILD)/man/kjit.1 $(DESTDIR)$(PREFIX)/share/man/man1/kjit.1
@@ -247,12 +259,16 @@ install: all man ## install the command, the libraries, kjit.h, manual pages, co
 	    $(BUILD)/kjit completions $${shell%%:*} > $(DESTDIR)$(PREFIX)/share/$${shell#*:}; done
 	include=$$(realpath -ms --relative-to=$(LIBDIR) $(PREFIX)/include); \
 	for file in kjit-config kjit-config-version; do \
-	    sed -e 's|@VERSION@|$(VERSION)|' -e "s|@INCLUDEDIR@|$$include|" -e 's|@LIBS@|$(STATIC_LIBS)|' \
+	    sed -e 's|@VERSION@|$(VERSION)|' -e "s|@INCLUDEDIR@|$$include|" -e 's|@LIBS@|$(STATIC_LIBS)|' -e 's|@RT_LIBS@|$(RT_LIBS)|' \
 	        tools/$$file.cmake > $(DESTDIR)$(CMAKEDIR)/$$file.cmake; done
 	printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(LIBDIR)' 'includedir=$${prefix}/include' '' 'Name: kjit' \
 	    'Description: Compile and launch array kernels at run time' 'Version: $(VERSION)' \
 	    'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -lkjit' 'Libs.private: $(STATIC_LIBS)' \
 	    > $(DESTDIR)$(LIBDIR)/pkgconfig/kjit.pc
+	printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(LIBDIR)' 'includedir=$${prefix}/include' '' 'Name: kjit-rt' \
+	    'Description: Launch array kernels that were compiled ahead of time' 'Version: $(VERSION)' \
+	    'Cflags: -I$${includedir}' 'Libs: -L$${libdir} -lkjit-rt $(RT_LIBS)' \
+	    > $(DESTDIR)$(LIBDIR)/pkgconfig/kjit-rt.pc
 
 uninstall: ## remove what install put there
 	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
@@ -287,6 +303,10 @@ $(BUILD)/libkjit.a: $(LIB_OBJECTS)
 	@echo "AR   $@"
 	@rm -f $@ && ar rcs $@ $^
 
+$(BUILD)/libkjit-rt.a: $(RT_OBJECTS)
+	@echo "AR   $@"
+	@rm -f $@ && ar rcs $@ $^
+
 $(BUILD)/libkjit.so: $(LIB_OBJECTS) tools/kjit.map
 	@echo "LINK $@"
 	@$(CXX) $(LDFLAGS_ALL) $(LIBRARY_LDFLAGS) -shared $(NO_UNDEFINED) -Wl,-z,nodelete -Wl,-soname,libkjit.so.0 -Wl,--version-script=tools/kjit.map -o $@.0 \
@@ -311,7 +331,7 @@ $(CLI_OBJECTS): $(BUILD)/obj/%.o: %.c $(BUILD)/flags
 	@echo "CC   $<"
 	@$(CC) $(CPPFLAGS_ALL) $(WARNINGS) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
 
-$(OWN_OBJECTS): $(BUILD)/obj/%.o: %.c $(BUILD)/flags | check-llvm $(if $(wildcard grammar/knl.y),$(BUILD)/gen/knl.tab.h)
+$(OWN_OBJECTS) $(ABSENT_OBJECTS): $(BUILD)/obj/%.o: %.c $(BUILD)/flags | check-llvm $(if $(wildcard grammar/knl.y),$(BUILD)/gen/knl.tab.h)
 	@mkdir -p $(@D)
 	@echo "CC   $<"
 	@$(CC) $(CPPFLAGS_LIB) $(WARNINGS) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
@@ -355,8 +375,9 @@ $(BUILD)/gen/std.o: $(BUILD)/gen/std.s $(STD)
 
 $(BUILD)/obj/runtime/module/library.o: $(BUILD)/gen/std.inc
 
-# What compiled code depends on, as one number: the compiler's sources, its math library, LLVM's archives.
-IDENTITY_FILES = $(sort $(COMPILER) $(filter compiler/%,$(HEADERS)) $(wildcard compiler/*/*.def compiler/*/*/*.def) grammar/knl.l grammar/knl.y) $(BUILD)/gen/mathlib.bin
+# What compiled code depends on, as one number: the compiler's sources, its math library, LLVM's archives; and how images
+# hold it.
+IDENTITY_FILES = $(sort $(wildcard runtime/module/image*.[ch]) runtime/module/spec_key.c $(COMPILER) $(filter compiler/%,$(HEADERS)) $(wildcard compiler/*/*.def compiler/*/*/*.def) grammar/knl.l grammar/knl.y) $(BUILD)/gen/mathlib.bin
 
 $(BUILD)/gen/identity.h: $(IDENTITY_FILES) $(BUILD)/flags
 	@{ cat $(IDENTITY_FILES); $(LLVM_CONFIG) --version --libdir --link-$(LLVM_LINK) --libs; \
@@ -364,7 +385,7 @@ $(BUILD)/gen/identity.h: $(IDENTITY_FILES) $(BUILD)/flags
 	    sed -n 's/^\(.\{32\}\).*/#define KJ_IDENTITY "\1"/p' > $@
 	@echo '#define KJ_LLVM_IS_SHARED $(if $(filter shared,$(LLVM_LINK)),1,0)' >> $@
 
-$(BUILD)/obj/compiler/identity.o $(BUILD)/obj/compiler/target/target.o $(BUILD)/obj/compiler/target/ptx.o: $(BUILD)/gen/identity.h
+$(BUILD)/obj/compiler/identity.o $(BUILD)/obj/compiler/pack.o $(BUILD)/obj/compiler/target/target.o $(BUILD)/obj/compiler/target/ptx.o: $(BUILD)/gen/identity.h
 
 # What objects were compiled with: they are compiled again when it changes.
 $(BUILD)/flags: FORCE

@@ -85,9 +85,10 @@ struct options {
     int nsweeps;
     char *text; /* the program itself, in the place of a file's name */
     const char *device, *emit, *kernel, *out, *arch, *cpu, *cache, *trace, *capsule;
-    const char *filter;            /* of tests: what their titles hold; or NULL */
-    const char *junit;             /* of tests: the file of what came of them; or NULL */
-    const char *against, *compare; /* another program, and times of an earlier bench */
+    const char *filter;               /* of tests: what their titles hold; or NULL */
+    const char *junit;                /* of tests: the file of what came of them; or NULL */
+    const char *against, *compare;    /* another program, and times of an earlier bench */
+    const char *cpu_list, *arch_list; /* of build --emit=c: set by it */
     int workers, opt_level;
     unsigned check;   /* KJIT_CHECK_... */
     double timeout;   /* milliseconds; 0: any time */
@@ -116,13 +117,17 @@ bool is_option_of(int i, const command *c);
 
 /* ---- forms.c: those of build ---- */
 
-enum { FORMS_TEXT = 160 }; /* bytes of list_forms */
+enum { FORMS_TEXT = 192 }; /* bytes of list_forms */
 
 /* A line each, and their names in a sentence. */
 void print_forms(void);
 const char *list_forms(char out[FORMS_TEXT]);
 /* NULL after a complaint. */
 const char *form_named(const char *name);
+
+/* ---- emit_c.c ---- */
+
+int emit_c(kjit_context *ctx, const options *o, kjit_module *mod);
 
 /* ---- say.c: what is told to people ---- */
 
@@ -197,6 +202,7 @@ int open_module(kjit_context *ctx, const options *o, const char *path, kjit_modu
 /* The arguments behind the file, name=value: what const parameters stand as in forms. EXIT_OK, or EXIT_USAGE after a
  * complaint. */
 int assume_values(kjit_context *ctx, const options *o, kjit_module *mod);
+int assume_value(kjit_context *ctx, kjit_module *mod, const char *text); /* one of them */
 /* The exit code of several files, one of which came to `code`: the first that is no success, or that something failed. */
 int worse_code(int before, int code);
 /* What `step` gives for the first argument's module; its own exit code when there is none. */

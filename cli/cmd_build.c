@@ -29,6 +29,8 @@ static int emit(kjit_context *ctx, const options *o, kjit_module *mod)
 {
     char *text = NULL;
     size_t size;
+    if (strcmp(o->emit, "c") == 0)
+        return emit_c(ctx, o, mod);
     int code = assume_values(ctx, o, mod);
     if (code != EXIT_OK)
         return code;
@@ -61,7 +63,8 @@ int command_build(const options *o)
         complain("build needs --emit=%s", list_forms(list));
         return EXIT_USAGE;
     }
-    if (o->arch && o->cpu) {
+    bool c = strcmp(o->emit, "c") == 0;
+    if (o->arch && o->cpu && !c) {
         complain("--arch is a GPU's and --cpu a CPU's: code is for one of them");
         return EXIT_USAGE;
     }
@@ -69,6 +72,11 @@ int command_build(const options *o)
     bool cubin = strcmp(o->emit, "cubin") == 0;
     mine.gpu = cubin || strcmp(o->emit, "ptx") == 0;
     mine.device = cubin || (mine.gpu && !o->arch) ? NULL : "cpu";
+    if (c) { /* lists of what there is to be code for */
+        mine.cpu_list = o->cpu;
+        mine.arch_list = o->arch;
+        mine.cpu = mine.arch = NULL;
+    }
     bool shown = !o->out || strcmp(o->out, "-") == 0;
     if (cubin && shown && isatty(STDOUT_FILENO)) {
         complain("a cubin is no text for a terminal: -o FILE writes it to a file");

@@ -19,6 +19,7 @@ static const struct {
     {"asm", "this machine's assembly, or that of a --cpu"},
     {"ptx", "a GPU's assembly"},
     {"cubin", "a GPU's machine code, by its driver or the CUDA toolkit's ptxas"},
+    {"c", "the kernels as C functions with their code, in NAME.c and NAME.h"},
 };
 
 enum { NFORMS = sizeof forms / sizeof *forms };

@@ -209,11 +209,17 @@ static const command commands[] = {
         .min_files = 1,
         .max_files = -1,
         .run = command_build,
-        .more = "name=value is what a const parameter stands as, TILE=16 say: else it is its "
-                "default, or 1.\n"
-                "\n"
-                "With --arch llvm, opt and asm are a GPU's too. Without it ptx and cubin are\n"
-                "for the GPU that is here, and where there is none for sm_80.\n",
+        .more =
+            "name=value is what a const parameter stands as, TILE=16 say: else it is its "
+            "default, or 1.\n"
+            "\n"
+            "With --arch llvm, opt and asm are a GPU's too. Without it ptx and cubin are\n"
+            "for the GPU that is here, and where there is none for sm_80.\n"
+            "\n"
+            "For the form c the run block is run: what it launches is what there is code for.\n"
+            "--cpu and --arch are lists for it, by default all levels of CPUs; name=value may be\n"
+            "a param of it, too; -o NAME.c says which files are written, else it is the file's\n"
+            "name.\n",
     },
     {
         .name = "info",

@@ -230,7 +230,7 @@ static bool read_number(const char *text, kjit_arg *out)
     return end != text && !*end && strspn(text, "+-.0123456789eE") == strlen(text);
 }
 
-static int assume_value(kjit_context *ctx, kjit_module *mod, const char *text)
+int assume_value(kjit_context *ctx, kjit_module *mod, const char *text)
 {
     const char *equals = strchr(text, '=');
     kjit_arg value;

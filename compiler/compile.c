@@ -203,20 +203,21 @@ static int name_children(kj_arena *arena, const kj_program *program, kj_code *ou
     return n;
 }
 
-/* The checks that are left are those that neither hold always nor, by `env`, at the launch. */
-static void settle_checks(kj_arena *arena, kj_tkernel *typed, const kj_eval_env *env, kj_code *out)
+/* The checks that are left are those that neither hold always nor at the launch: by `env`, or as `unheld` says. */
+static void settle_checks(kj_arena *arena, kj_tkernel *typed, const kj_eval_env *env,
+                          uint64_t unheld, kj_code *out)
 {
     kj_limits_find(arena, typed, true);
     for (kj_child *c = typed->children; c; c = c->next)
         kj_limits_find(arena, c->kernel, false);
-    out->unheld = !typed->limits ? 0 : env ? kj_unheld(typed->limits, env) : UINT64_MAX;
+    out->unheld = !typed->limits ? 0 : env ? kj_unheld(typed->limits, env) : unheld;
     kj_limits_settle(arena, typed, out->unheld);
 }
 
 /* *children counts the launched kernels of a module, for their names. */
 static bool specialise(kj_arena *arena, kj_diag *diag, const kj_program *program,
                        const kj_kernel_decl *kernel, const kj_spec *spec, const kj_eval_env *env,
-                       int *children, kj_code *out)
+                       uint64_t unheld, int *children, kj_code *out)
 {
     *out = (kj_code){.entry = kj_arena_printf(arena, "kj_%s", kernel->item->name)};
     kj_tkernel *typed = kj_sema_kernel(arena, diag, program, kernel, spec);
@@ -225,7 +226,7 @@ static bool specialise(kj_arena *arena, kj_diag *diag, const kj_program *program
     if (spec->checks & KJ_CHECKS_OF_VALUES)
         kj_look_at_values(arena, diag->source, typed, spec->checks);
     if (spec->checks & KJ_CHECK_BOUNDS)
-        settle_checks(arena, typed, env, out);
+        settle_checks(arena, typed, env, unheld, out);
     kj_find_tallies(arena, typed);
     out->kernel = kj_describe_kernel(arena, program, typed);
     *children = name_children(arena, program, out, *children);
@@ -546,9 +547,9 @@ static bool generate(job *j)
 
 bool kj_specialise(kj_arena *arena, kj_diag *diag, const kj_program *program,
                    const kj_kernel_decl *kernel, const kj_spec *spec, const kj_eval_env *env,
-                   kj_code *out)
+                   uint64_t unheld, kj_code *out)
 {
-    return specialise(arena, diag, program, kernel, spec, env, &(int){0}, out);
+    return specialise(arena, diag, program, kernel, spec, env, unheld, &(int){0}, out);
 }
 
 void kj_take_required_block(kj_arena *arena, const kj_source *source, const kj_program *program,
@@ -581,7 +582,8 @@ bool kj_compile_all(kj_arena *arena, kj_diag *diag, const kj_program *program,
 {
     job j = {.arena = arena, .diag = diag, .options = options, .stage = stage, .out = out, .n = n};
     for (int i = 0, children = 0; i < n; i++)
-        if (!specialise(arena, diag, program, kernels[i], &specs[i], NULL, &children, &out[i]))
+        if (!specialise(arena, diag, program, kernels[i], &specs[i], NULL, UINT64_MAX, &children,
+                        &out[i]))
             return false;
     return generate(&j);
 }
@@ -591,10 +593,4 @@ bool kj_compile(kj_arena *arena, kj_diag *diag, const kj_program *program,
                 const kj_compile_options *options, kj_stage stage, kj_code *out)
 {
     return kj_compile_all(arena, diag, program, &kernel, spec, 1, options, stage, out);
-}
-
-void kj_code_free(kj_code *code)
-{
-    free(code->bytes);
-    code->bytes = NULL;
 }

@@ -7,6 +7,7 @@
 #define KJ_COMPILE_H
 
 #include "kernel.h"
+#include "target/cpu_level.h"
 
 typedef struct kj_file kj_file;
 typedef struct kj_program kj_program;
@@ -62,10 +63,11 @@ bool kj_compile(kj_arena *arena, kj_diag *diag, const kj_program *program,
                 const kj_compile_options *options, kj_stage stage, kj_code *out);
 /* kj_compile in two steps, between which code that was kept from another time can take the place of
  * the second: the typed kernel, which with the entry is all that a launch needs beside the code; and
- * the code. Checks of indices that hold by the launch `env` are left out of it (NULL: none does). */
+ * the code. Checks of indices that hold by the launch `env` are left out of it; where that is NULL, those
+ * for which `unheld`, of kj_unheld, has no bit. */
 bool kj_specialise(kj_arena *arena, kj_diag *diag, const kj_program *program,
                    const kj_kernel_decl *kernel, const kj_spec *spec, const kj_eval_env *env,
-                   kj_code *out);
+                   uint64_t unheld, kj_code *out);
 bool kj_generate(kj_arena *arena, kj_diag *diag, const kj_compile_options *options, kj_stage stage,
                  kj_code *code);
 /* Where conditions of the kernel say what blockDim is, the specialisation's block becomes one for which they hold, else one of
@@ -85,8 +87,6 @@ bool kj_compile_all(kj_arena *arena, kj_diag *diag, const kj_program *program,
 const char *kj_identity(kj_arena *arena);
 const char *kj_target_name(kj_arena *arena, const kj_compile_options *options);
 
-/* The levels of CPUs there can be code for, lowest first: "x86-64-v2" and so on; NULL past the last. */
-const char *kj_cpu_level(int i);
 /* What a level has and the CPU this runs on does not, as LLVM calls it, in the arena; NULL: nothing. */
 const char *kj_cpu_lacks(kj_arena *arena, const char *level);
 

@@ -640,6 +640,34 @@ KJIT_API const char *kjit_module_record_name(kjit_module *mod, int i);
 KJIT_API kjit_status kjit_module_emit(kjit_module *mod, const char *what, const char *kernel,
                                       const int64_t block[3], char **out, size_t *size);
 
+/* ---- Code that is made ahead of time ---- */
+
+typedef struct kjit_image_options {
+    size_t size;       /* of the struct: sizeof */
+    const char *cpus;  /* levels of CPUs, "x86-64-v2,x86-64-v3"; NULL: all there are; "": none */
+    const char *archs; /* GPUs, "sm_75,sm_90"; NULL: none */
+    /* Is told what there is code for: a kernel, and what launches of it fix, "block (256, 1, 1), T = f32"; the texts
+     * are valid during the call, in which no other may be made. NULL: nobody. */
+    void (*told)(void *user, const char *kernel, const char *launch);
+    void *user;
+} kjit_image_options;
+
+/* The module as bytes, for programs that have no compiler: kjit_module_from_image makes a module of them again. It
+ * has code for launches with such types, const parameters and blocks as the module's launches until now had, for
+ * arrays of any sizes and strides; of a kernel that was not launched, and whose const parameters have values, for such
+ * as kjit_module_emit shows. Each is compiled for every target, of which a launch takes the best that its device
+ * runs. Options may be NULL. *out is for free(). KJIT_INVALID for a module whose launches are looked at for races or
+ * what was not set, or that is of an image; KJIT_COMPILE where it cannot be compiled for a target. Any thread. */
+KJIT_API kjit_status kjit_module_image(kjit_module *mod, const kjit_image_options *options,
+                                       void **out, size_t *size);
+/* A module of an image that this version of kjit made, in a context that is cancellable, or untrusted, if that was.
+ * The bytes are the program's: they stay as they are as long as the module lives, and hold machine code that is run,
+ * so that they must come from who is trusted. The module has no run block and tests; a launch that no code fits is
+ * KJIT_COMPILE. KJIT_NO_DEVICE: none of its code is for the context's device. KJIT_INVALID: they are no image, or of
+ * another version. */
+KJIT_API kjit_status kjit_module_from_image(kjit_context *ctx, const void *image, size_t size,
+                                            kjit_module **out);
+
 /* What a kernel takes of a GPU's multiprocessor, in the specialisation that kjit_module_emit shows.
  */
 typedef struct kjit_kernel_info {

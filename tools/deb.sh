@@ -57,7 +57,7 @@ pack() { # package
 put libkjit0 "$lib/libkjit.so.0"
 echo "libkjit 0 libkjit0 (>= $version)" > "$work/debian/libkjit0/DEBIAN/shlibs"
 printf 'activate-noawait ldconfig\n' > "$work/debian/libkjit0/DEBIAN/triggers"
-put libkjit-dev "$lib/libkjit.so" "$lib/libkjit.a" "$lib/pkgconfig/kjit.pc" "$lib/cmake/kjit/kjit-config.cmake" \
+put libkjit-dev "$lib/libkjit.so" "$lib/libkjit.a" "$lib/libkjit-rt.a" "$lib/pkgconfig/kjit.pc" "$lib/pkgconfig/kjit-rt.pc" "$lib/cmake/kjit/kjit-config.cmake" \
     "$lib/cmake/kjit/kjit-config-version.cmake" usr/include/kjit.h usr/include/kjit.hpp \
     usr/share/man/man3/kjit.3
 put kjit usr/bin/kjit usr/share/man/man1/kjit.1 usr/share/kjit usr/share/bash-completion usr/share/zsh usr/share/fish

@@ -4,8 +4,8 @@
  * Three ways lead out of a step: longjmp from an arena without memory; kj_break, which LLVM's
  * handlers of fatal errors call; and a C++ exception, which `operator new` throws where there is no
  * memory. LLVM is compiled without exceptions and catches none: they end in a frame whose
- * personality, in the terms of the Itanium C++ ABI, takes every one; in operator_new.c, next to
- * where they are thrown, where the linker put that in between, else here. */
+ * personality (exceptions.c) takes every one; in operator_new.c, next to where they are thrown, where
+ * the linker put that in between, else here. */
 #include "base/guard.h"
 #include "base/float_env.h"
 
@@ -14,11 +14,11 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <time.h>
-#include <unwind.h>
 
 enum {
     STACK = 32 << 20, /* bytes of address space, of which few are used */
     OWN = 64 << 10,   /* bytes of it that a thread takes before it runs */
+    NEAR = 1 << 20,   /* bytes of stack for steps without LLVM */
     ROOM = 24 << 20,  /* bytes that must be there for LLVM to begin */
 };
 
@@ -41,33 +41,10 @@ void kj_break(kj_outcome outcome, const char *text)
     longjmp(g->out, 1);
 }
 
-/* ---- Exceptions ---- */
-
-#if defined(__GNUC__) && defined(__ELF__)
-
-void *__cxa_begin_catch(void *exception);
-void __cxa_end_catch(void);
-
-/* Called while the stack is searched for a handler, which is found. What is thrown in the libraries
- * that are used here says that there is no memory. */
-_Unwind_Reason_Code kj_guard_personality(int version, _Unwind_Action actions,
-                                         _Unwind_Exception_Class class,
-                                         struct _Unwind_Exception *exception,
-                                         struct _Unwind_Context *context);
-__attribute__((used, visibility("hidden"))) _Unwind_Reason_Code kj_guard_personality(
-    int version, _Unwind_Action actions, _Unwind_Exception_Class class,
-    struct _Unwind_Exception *exception, struct _Unwind_Context *context)
+bool kj_is_guarded(void)
 {
-    (void)version, (void)class, (void)context;
-    if (!innermost || !(actions & _UA_SEARCH_PHASE) || (actions & _UA_FORCE_UNWIND))
-        return _URC_CONTINUE_UNWIND;
-    __cxa_begin_catch(exception);
-    __cxa_end_catch();
-    kj_break(KJ_NO_ROOM, "out of memory");
-    return _URC_CONTINUE_UNWIND;
+    return innermost;
 }
-
-#endif
 
 /* ---- Forks ---- */
 
@@ -344,6 +321,20 @@ kj_outcome kj_guarded_apart(kj_arena *arena, kj_step *step, void *data, kj_compl
     bool ran = run_apart(STACK, run_guarded, &g);
     own--;
     return ran ? g.outcome : KJ_NO_ROOM;
+}
+
+static void run_guarded_near(void *data)
+{
+    guarded *g = data;
+    g->outcome = kj_guarded(g->arena, g->step, g->data, g->complaint);
+}
+
+kj_outcome kj_guarded_near(kj_arena *arena, kj_step *step, void *data, kj_complaint *complaint)
+{
+    guarded g = {.arena = arena, .step = step, .data = data, .complaint = complaint};
+    if (complaint)
+        *complaint = (kj_complaint){0};
+    return kj_with_stack(NEAR, run_guarded_near, &g) ? g.outcome : KJ_NO_ROOM;
 }
 
 bool kj_has_room(void)

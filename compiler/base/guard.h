@@ -33,8 +33,13 @@ kj_outcome kj_guarded(kj_arena *arena, kj_step *step, void *data, kj_complaint *
  * KJ_NO_ROOM also where the system gives no such thread. */
 kj_outcome kj_guarded_apart(kj_arena *arena, kj_step *step, void *data, kj_complaint *complaint);
 
+/* The same of a step that asks nothing of LLVM: on this thread, where its stack has a MiB left. */
+kj_outcome kj_guarded_near(kj_arena *arena, kj_step *step, void *data, kj_complaint *complaint);
+
 /* Ends the innermost step that this thread runs; comes back where it runs none. */
 void kj_break(kj_outcome outcome, const char *text);
+
+bool kj_is_guarded(void); /* does it run one? */
 
 /* Is there memory enough for LLVM to begin? Where it isn't, to say so costs nothing; to run out on
  * the way costs what was allocated until then. */

@@ -1,5 +1,4 @@
-/* Math functions on the host, by the C library. In f64: for run blocks, and for constants where the
- * builtin's error bound is 0, so that every device agrees. Of literals, which no device computes: with
+/* Math functions on the host, by the C library. In f64, for run blocks. Of literals, which no device computes: with
  * the digits of a long double, rounded to f64 once. */
 #include <math.h>
 
@@ -35,11 +34,6 @@ static double cosine_of_pi(double x)
     return size < 0.75 ? sin(pi * (0.5 - size)) : -cos(pi * (1 - size));
 }
 
-/* A NaN has no sign. */
-static double signed_as(double x, double sign)
-{
-    return isnan(sign) ? fabs(x) : copysign(x, sign);
-}
 static double log_of_gamma(double x)
 {
     int sign; /* which lgamma would leave in a variable of the process */
@@ -180,19 +174,11 @@ static long double bessel_i1_long(long double x)
 static const struct {
     double (*one)(double);
     double (*two)(double, double);
-    double (*three)(double, double, double);
     long double (*one_long)(long double);
     long double (*two_long)(long double, long double);
     long double (*three_long)(long double, long double, long double);
     long double (*four_long)(long double, long double, long double, long double);
 } functions[KJ_NBUILTINS] = {
-    [KJ_BI_SQRT] = {.one = sqrt},
-    [KJ_BI_FABS] = {.one = fabs},
-    [KJ_BI_FLOOR] = {.one = floor},
-    [KJ_BI_CEIL] = {.one = ceil},
-    [KJ_BI_TRUNC] = {.one = trunc},
-    [KJ_BI_RINT] = {.one = rint},
-    [KJ_BI_ROUND] = {.one = rint},
     [KJ_BI_RSQRT] = {.one = reciprocal_sqrt, .one_long = reciprocal_sqrt_long},
     [KJ_BI_CBRT] = {.one = cbrt, .one_long = cbrtl},
     [KJ_BI_EXP] = {.one = exp, .one_long = expl},
@@ -238,14 +224,9 @@ static const struct {
     [KJ_BI_RNORM3D] = {.three_long = reciprocal_norm_long},
     [KJ_BI_NORM4D] = {.four_long = norm4_long},
     [KJ_BI_RNORM4D] = {.four_long = reciprocal_norm4_long},
-    [KJ_BI_NEXTAFTER] = {.two = nextafter},
-    [KJ_BI_COPYSIGN] = {.two = signed_as},
     [KJ_BI_HYPOT] = {.two = hypot, .two_long = hypotl},
     [KJ_BI_POW] = {.two = pow, .two_long = powl},
     [KJ_BI_ATAN2] = {.two = atan2, .two_long = atan2l},
-    [KJ_BI_FMOD] = {.two = fmod},
-    [KJ_BI_REMAINDER] = {.two = remainder},
-    [KJ_BI_FMA] = {.three = fma},
 };
 
 bool kj_host_math(kj_builtin id, const double *x, double *out)
@@ -254,10 +235,8 @@ bool kj_host_math(kj_builtin id, const double *x, double *out)
         *out = functions[id].one(x[0]);
     else if (functions[id].two)
         *out = functions[id].two(x[0], x[1]);
-    else if (functions[id].three)
-        *out = functions[id].three(x[0], x[1], x[2]);
     else
-        return kj_literal_math(id, x, out);
+        return kj_host_exact(id, x, out) || kj_literal_math(id, x, out);
     return true;
 }
 

@@ -145,7 +145,7 @@ static bool fold_float(kj_builtin id, const kj_value *v, int n, kj_value *out)
     double x[KJ_BUILTIN_ARGS], y;
     for (int i = 0; i < n; i++)
         x[i] = v[i].f;
-    if (kj_builtins[id].ulp64 > 0 || !kj_host_math(id, x, &y))
+    if (kj_builtins[id].ulp64 > 0 || !kj_host_exact(id, x, &y))
         return false;
     *out = kj_fold_convert(kj_float(KJ_F64, y), v[0].type);
     return true;

@@ -290,6 +290,8 @@ kj_value kj_fold_directed(kj_builtin id, const kj_value *v,
                           int n); /* of kj_builtin_rounding; directed.c */
 /* A math function of the host's, in f64: false where there is none by that id (host_math.c). */
 bool kj_host_math(kj_builtin id, const double *x, double *out);
+bool kj_host_exact(kj_builtin id, const double *x,
+                   double *out); /* and of every device's; host_exact.c */
 /* One that is not exact, of literals: as good as rounded once; and with all digits. */
 bool kj_long_math(kj_builtin id, const long double *x, long double *out);
 bool kj_literal_math(kj_builtin id, const double *x, double *out);

@@ -2,6 +2,7 @@
 #include <llvm-c/Target.h>
 #include <string.h>
 
+#include "target/cpu_level.h"
 #include "target/target.h"
 
 static void initialise(void)
@@ -18,35 +19,6 @@ static void make_ready(void)
 
 /* ---- Levels ---- */
 
-/* Of x86-64's ABI; each has what those before it have. */
-#define V2 "+cx16,+sahf,+popcnt,+sse3,+ssse3,+sse4.1,+sse4.2"
-#define V3 V2 ",+avx,+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe,+xsave"
-#define V4 V3 ",+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl"
-
-static const struct {
-    const char *name, *features;
-} levels[] = {{"x86-64-v2", V2}, {"x86-64-v3", V3}, {"x86-64-v4", V4}};
-
-#if defined(__x86_64__)
-enum { NLEVELS = sizeof levels / sizeof *levels };
-#else
-enum { NLEVELS = 0 };
-#endif
-
-const char *kj_cpu_level(int i)
-{
-    return i >= 0 && i < NLEVELS ? levels[i].name : NULL;
-}
-
-/* LLVM knows those of a CPU that is no level. */
-static const char *features_of(const char *cpu)
-{
-    for (int i = 0; i < NLEVELS; i++)
-        if (strcmp(levels[i].name, cpu) == 0)
-            return levels[i].features;
-    return "";
-}
-
 static bool has_feature(const char *features, const char *name, size_t size)
 {
     for (; *features; features += strcspn(features, ","), features += *features == ',')
@@ -59,7 +31,7 @@ const char *kj_cpu_lacks(kj_arena *arena, const char *level)
 {
     kj_target_ready();
     char *here = kj_llvm_text(LLVMGetHostCPUFeatures());
-    const char *wanted = features_of(level);
+    const char *wanted = kj_level_features(level);
     while (*wanted && has_feature(here, wanted, strcspn(wanted, ",")))
         wanted += strcspn(wanted, ","), wanted += *wanted == ',';
     LLVMDisposeMessage(here);
@@ -82,7 +54,8 @@ static char *open_host(kj_target *t, const kj_compile_options *options)
     t->triple = kj_llvm_text(LLVMGetDefaultTargetTriple());
     const char *cpu = options->cpu;
     t->cpu = cpu ? kj_message_of(cpu) : kj_llvm_text(LLVMGetHostCPUName());
-    t->features = cpu ? kj_message_of(features_of(cpu)) : kj_llvm_text(LLVMGetHostCPUFeatures());
+    t->features =
+        cpu ? kj_message_of(kj_level_features(cpu)) : kj_llvm_text(LLVMGetHostCPUFeatures());
     t->vector = vector_width(t->features);
     t->f16c = strstr(t->features, "+f16c") != NULL;
     t->no_fma = strstr(t->features, "+fma") == NULL;
@@ -93,7 +66,7 @@ static char *open_host(kj_target *t, const kj_compile_options *options)
 static const char *name(kj_arena *arena, const kj_compile_options *options)
 {
     if (options->cpu)
-        return kj_arena_printf(arena, "%s %s", options->cpu, features_of(options->cpu));
+        return kj_arena_printf(arena, "%s %s", options->cpu, kj_level_features(options->cpu));
     char *cpu = kj_llvm_text(LLVMGetHostCPUName()),
          *features = kj_llvm_text(LLVMGetHostCPUFeatures());
     const char *both = kj_arena_printf(arena, "%s %s", cpu, features);

@@ -62,3 +62,17 @@ int kj_ptx_version(const char *target, int ptx, int llvm)
             newest = versions[i].version;
     return newest >= oldest ? newest : -oldest;
 }
+
+static int capability_of(const char *chip)
+{
+    for (int i = 0; i < CHIPS; i++)
+        if (strcmp(chips[i].name, chip) == 0)
+            return chips[i].capability;
+    return 0;
+}
+
+bool kj_ptx_runs(const char *gpu, const char *target)
+{
+    int code = capability_of(target);
+    return code > 0 && code <= capability_of(gpu);
+}

@@ -5,6 +5,8 @@
 #ifndef KJ_PTX_VERSION_H
 #define KJ_PTX_VERSION_H
 
+#include <stdbool.h>
+
 /* The newest PTX that a driver takes; 0: it is older than CUDA 11.8, the oldest that kjit works
  * with. */
 int kj_ptx_of_driver(int driver);
@@ -20,5 +22,8 @@ const char *kj_ptx_chip(int i, int llvm);
 /* The version to write for a target when the driver takes up to `ptx` (0: no driver to ask). 0: the
  * target is not known; negative: `ptx` is too old for it, which needs minus that. */
 int kj_ptx_version(const char *target, int ptx, int llvm);
+
+/* Does a GPU of one run PTX that was made for the other? Both are names of chips: "sm_90". */
+bool kj_ptx_runs(const char *gpu, const char *target);
 
 #endif

@@ -177,12 +177,12 @@ typedef struct kj_slots {
 /* What the context may take, and takes (limits.c). */
 #define KJ_NO_LIMIT UINT64_MAX
 
-typedef struct kj_limits {
+typedef struct kj_context_limits {
     kjit_limits most; /* KJ_NO_LIMIT where there is none; its version is not set */
     bool untrusted;
     _Atomic uint64_t array_bytes; /* that there are, where they have a limit */
     double run_until; /* of the run block that runs, by kj_now_ms; 0: any time. Of its thread */
-} kj_limits;
+} kj_context_limits;
 
 struct kjit_context {
     kj_handle handle;
@@ -225,7 +225,7 @@ struct kjit_context {
     atomic_bool has_printed;
     kj_halts halts;
     kj_slots slots;
-    kj_limits limits;
+    kj_context_limits limits;
     pthread_mutex_t print_lock; /* held while a print function is called or exchanged */
     _Atomic pthread_t
         print_owner; /* the thread that holds it, or 0: a run block's may use the context */
@@ -273,7 +273,8 @@ void kj_lazy_cache_free(kjit_context *ctx); /* for good (run/lazy/cache.c) */
 
 /* ---- Limits (limits.c) ---- */
 
-kjit_status kj_limits_init(kj_limits *l, const kjit_context_options *options, kj_failure *why);
+kjit_status kj_limits_init(kj_context_limits *l, const kjit_context_options *options,
+                           kj_failure *why);
 /* KJIT_LIMIT: `limit` is exceeded, by what the sentence says. */
 kjit_status kj_beyond(kj_failure *why, const char *limit, uint64_t most, const char *what);
 /* Before so many bytes of arrays are allocated, and behind their end. SIZE_MAX: more than there are addresses. */

@@ -11,7 +11,8 @@ static uint64_t limit_of(const kjit_context_options *options, uint64_t given, ui
     return options->untrusted ? untrusted : KJ_NO_LIMIT;
 }
 
-kjit_status kj_limits_init(kj_limits *l, const kjit_context_options *options, kj_failure *why)
+kjit_status kj_limits_init(kj_context_limits *l, const kjit_context_options *options,
+                           kj_failure *why)
 {
     static const kjit_limits none = {.version = KJIT_LIMITS_VERSION};
     const kjit_limits *given = options->limits ? options->limits : &none;

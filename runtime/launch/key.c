@@ -1,6 +1,4 @@
 /* What the code of a launch may take for granted of its arrays, and the key of the variant that has it. */
-#include <string.h>
-
 #include "launch/launch.h"
 
 enum { SMALL_SPAN = INT32_MAX - 8 }; /* room for the words around bytes at an array's ends */
@@ -70,40 +68,22 @@ static bool asks_apart(const kj_binding *b)
 
 /* ---- The key ---- */
 
-static uint64_t value_bits(kj_value v)
+kj_spec kj_binding_spec(const kj_binding *b)
 {
-    uint64_t bits = v.u;
-    if (kj_is_float(v.type))
-        memcpy(&bits, &v.f, sizeof bits);
-    return bits;
-}
-
-/* Wider fields come first, and widths divide 64: none crosses a word's end. */
-static void pack(uint64_t *key, unsigned *at, uint64_t value, unsigned width)
-{
-    key[*at / 64] |= value << *at % 64;
-    *at += width;
-}
-
-static void make_key(kj_binding *b)
-{
-    const kj_kernel_decl *decl = b->kernel->decl;
-    memset(b->key, 0, (size_t)b->kernel->key_words * sizeof *b->key);
-    for (int i = 0; i < 3; i++)
-        b->small = b->small && b->grid[i] <= (KJ_SMALL - 1) / b->block[i];
-    b->key[0] = (uint64_t)b->small << 63 | (uint64_t)b->disjoint << 62 |
-                (uint64_t)b->aligned << 61 | (uint64_t)b->block[0] | (uint64_t)b->wide << 16 |
-                (uint64_t)b->block[1] << 20 | (uint64_t)b->block[2] << 40;
-    unsigned at = 64;
-    for (int i = 0; i < decl->ngenerics; i++)
-        pack(b->key, &at, (uint64_t)b->generics[i], 16);
-    for (int i = 0; i < decl->nparams; i++) {
-        if (decl->params[i].ndim > 0)
-            pack(b->key, &at, (uint64_t)b->lasts[i] << 2 | (uint64_t)b->layouts[i], 8);
-    }
-    uint64_t *consts = b->key + b->kernel->key_words - decl->nconsts;
-    for (int i = 0; i < decl->nconsts; i++)
-        consts[i] = value_bits(b->consts[i]);
+    const kj_compile_options *options = &b->kernel->mod->options;
+    return (kj_spec){.generics = b->generics,
+                     .consts = b->consts,
+                     .layouts = b->layouts,
+                     .lasts = b->lasts,
+                     .block = {b->block[0], b->block[1], b->block[2]},
+                     .small = b->small,
+                     .disjoint = b->disjoint,
+                     .aligned = b->aligned,
+                     .wide = b->wide,
+                     .checks = options->checks,
+                     .polls = options->polls,
+                     .untrusted = options->untrusted,
+                     .no_contract = options->no_contract};
 }
 
 /* How many threads are a vector, at most: of bytes, and of rows of words that are streamed, twice as many. */
@@ -144,5 +124,8 @@ void kj_binding_key(kj_binding *b)
         b->disjoint = true;
         compare_arrays(b);
     }
-    make_key(b);
+    for (int i = 0; i < 3; i++)
+        b->small = b->small && b->grid[i] <= (KJ_SMALL - 1) / b->block[i];
+    kj_spec spec = kj_binding_spec(b);
+    kj_spec_key(b->kernel, &spec, b->key);
 }

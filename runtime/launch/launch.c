@@ -8,19 +8,7 @@
 
 kjit_status kj_launch_find(kj_binding *b, kj_variant **out)
 {
-    kj_spec spec = {.generics = b->generics,
-                    .consts = b->consts,
-                    .layouts = b->layouts,
-                    .lasts = b->lasts,
-                    .block = {b->block[0], b->block[1], b->block[2]},
-                    .small = b->small,
-                    .disjoint = b->disjoint,
-                    .aligned = b->aligned,
-                    .wide = b->wide,
-                    .checks = b->kernel->mod->options.checks,
-                    .polls = b->kernel->mod->options.polls,
-                    .untrusted = b->kernel->mod->options.untrusted,
-                    .no_contract = b->kernel->mod->options.no_contract};
+    kj_spec spec = kj_binding_spec(b);
     kj_eval_env env = kj_binding_env(b);
     return kj_variant_get(b->kernel, &spec, b->key, &env, b->label, out);
 }

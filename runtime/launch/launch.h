@@ -71,6 +71,8 @@ bool kj_is_small(const kjit_array *a, int unit);
 uint8_t kj_known_last(const kj_binding *b, const kjit_array *a);
 /* Of a binding that has everything else: what the arrays' addresses allow, and the key. */
 void kj_binding_key(kj_binding *b);
+/* Then: what it fixes. Its lists are the binding's. */
+kj_spec kj_binding_spec(const kj_binding *b);
 
 /* ---- Smart arrays (smart_args.c) ---- */
 

@@ -73,35 +73,6 @@ static void put_key(kj_text *t, const kj_kernel *kernel, const kj_spec *spec, co
     kj_text_add(t, source->text, source->size);
 }
 
-static void put_value(kj_text *t, kj_value v)
-{
-    if (v.type == KJ_BOOL)
-        kj_text_printf(t, v.u ? "true" : "false");
-    else if (kj_is_float(v.type))
-        kj_text_printf(t, "%g", v.f);
-    else
-        kj_text_printf(t, "%" PRId64, v.i);
-}
-
-/* "block (16, 16, 1), T = f32, TILE = 16": what a launch fixes, for people. */
-static void put_variant(kj_text *t, const kj_kernel *kernel, const kj_spec *spec)
-{
-    const kj_kernel_decl *decl = kernel->decl;
-    kj_text_printf(t, "block (%" PRId64 ", %" PRId64 ", %" PRId64 ")", spec->block[0],
-                   spec->block[1], spec->block[2]);
-    int n = 0;
-    for (const kj_generic *g = decl->generics; g; g = g->next)
-        kj_text_printf(t, ", %s = %s", g->name,
-                       kj_type_name_in(kernel->mod->ctx->records, spec->generics[n++]));
-    n = 0;
-    for (int i = 0; i < decl->nparams; i++) {
-        if (!decl->params[i].is_const)
-            continue;
-        kj_text_printf(t, ", %s = ", decl->params[i].name);
-        put_value(t, spec->consts[n++]);
-    }
-}
-
 /* ---- The store ---- */
 
 const kj_store *kj_cache_store(kjit_context *ctx)
@@ -142,7 +113,7 @@ void kj_cached_begin(kj_cached *c, kj_kernel *kernel, const kj_spec *spec, const
     put_key(&c->key, kernel, spec, key, unheld, options->replay);
     c->label.arena = arena;
     kj_text_add(&c->label, source->name, strlen(source->name) + 1);
-    put_variant(&c->label, kernel, spec);
+    kj_put_variant(&c->label, kernel, spec);
     kj_text_puts(&c->label, options->replay ? ", to find the first thread that failed" : "");
     if (!c->key.failed)
         c->store = store;

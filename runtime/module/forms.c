@@ -21,74 +21,6 @@ typedef struct emission {
     kj_text errors;
 } emission;
 
-static bool takes_defaults(const kj_kernel_decl *decl, int generic, kj_dtype type)
-{
-    kj_value v;
-    for (int i = 0; i < decl->nparams; i++) {
-        const kj_kernel_param *p = &decl->params[i];
-        if (p->generic == generic && p->has_default && !kj_default_as(p->init, type, &v))
-            return false;
-    }
-    return true;
-}
-
-kj_dtype kj_form_type(const kj_kernel_decl *decl, int generic)
-{
-    static const kj_dtype types[] = {KJ_F32, KJ_F64, KJ_I32, KJ_I64, KJ_U64, KJ_BOOL};
-    const kj_generic *g = decl->generics;
-    for (int i = 0; i < generic; i++)
-        g = g->next;
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (kj_type_in_bound(types[i], g->bound) && takes_defaults(decl, generic, types[i]))
-            return types[i];
-    return g->bound && strcmp(g->bound, "complex") == 0 ? KJ_C64
-           : kj_type_in_bound(KJ_F32, g->bound)         ? KJ_F32
-                                                        : KJ_I32;
-}
-
-static bool is_assumed(const kj_kernel *kernel, int nth)
-{
-    return kernel->assumed && kernel->assumed[nth].type != KJ_VOID;
-}
-
-/* The specialisation that is shown when no launch says which. */
-static kj_spec default_spec(kj_arena *arena, const kj_kernel *kernel, const int64_t block[3],
-                            const kj_compile_options *options)
-{
-    const kj_kernel_decl *decl = kernel->decl;
-    kj_dtype *generics = KJ_NEW_ARRAY(arena, kj_dtype, (size_t)decl->ngenerics);
-    kj_value *consts = KJ_NEW_ARRAY(arena, kj_value, (size_t)decl->nconsts);
-    kj_layout *layouts = KJ_NEW_ARRAY(arena, kj_layout, (size_t)decl->nparams);
-    int n = 0;
-    for (int i = 0; i < decl->ngenerics; i++)
-        generics[i] = kj_form_type(decl, i);
-    for (int i = 0; i < decl->nparams; i++) {
-        const kj_kernel_param *p = &decl->params[i];
-        layouts[i] = KJ_LAYOUT_C;
-        if (!p->is_const)
-            continue;
-        kj_dtype type = p->generic >= 0 ? generics[p->generic] : p->type;
-        kj_value v = type == KJ_BOOL ? (kj_value){.type = KJ_BOOL, .u = 1} : kj_int(KJ_I64, 1);
-        if (is_assumed(kernel, n))
-            v = kernel->assumed[n];
-        else if (p->has_default)
-            v = p->init;
-        consts[n++] = kj_fold_convert(v, kj_is_scalar(type) ? type : KJ_I32);
-    }
-    return (kj_spec){.generics = generics,
-                     .consts = consts,
-                     .layouts = layouts,
-                     .block = {block[0], block[1], block[2]},
-                     .small = true,
-                     .wide = 7 /* all axes */,
-                     .no_contract = options->no_contract,
-                     .checks = options->checks,
-                     .untrusted = options->untrusted,
-                     .polls = options->polls,
-                     .disjoint = options->arch != NULL,
-                     .aligned = options->arch != NULL};
-}
-
 /* Which of them has errors? n: none. */
 static int failing(emission *e, const kj_kernel_decl *const *kernels, const kj_spec *specs, int n)
 {
@@ -111,7 +43,7 @@ static void note_assumed(emission *e, kj_diag *diag, const kj_kernel *kernel)
     kj_message *m = diag->first;
     for (int i = 0, n = 0; m && i < decl->nparams; i++) {
         const kj_kernel_param *p = &decl->params[i];
-        if (!p->is_const || is_assumed(kernel, n++) || p->has_default)
+        if (!p->is_const || kj_is_assumed(kernel, n++) || p->has_default)
             continue;
         const char *text = kj_arena_printf(
             &e->arena,
@@ -137,7 +69,7 @@ static bool compile(emission *e, kj_code *codes)
     const kj_kernel *first = e->kernel ? e->kernel : mod->kernels;
     for (int i = 0; i < n; i++) {
         kernels[i] = first[i].decl;
-        specs[i] = default_spec(&e->arena, &first[i], e->block, &e->options);
+        specs[i] = kj_form_spec(&e->arena, &first[i], e->block, &e->options);
         if (e->stage == KJ_STAGE_CHECKS || e->stage == KJ_STAGE_NOTES)
             specs[i].checks |= KJ_CHECK_BOUNDS;
         if (e->usual)

@@ -86,6 +86,7 @@ struct kjit_module {
     int ntests;
     pthread_mutex_t fill_lock;
     kj_const_array_copy *filled;
+    struct kj_image *image; /* NULL: code is compiled when it is asked for (image.h) */
     const char *log, *log_json;
     const kj_message **messages; /* in the order of their places */
     int nmessages;
@@ -114,6 +115,9 @@ void kj_finder_close(kj_finder *f);
 /* All of a file, however long it says it is, malloc'd; *size at most one more than a source may have. NULL with
  * errno. */
 char *kj_read_source(int fd, size_t *size);
+kjit_diagnostic kj_diagnostic_of(const kjit_module *mod, const kj_message *m);
+/* An empty one, whose arena is in use until kj_compiling_end; NULL: out of memory. */
+kjit_module *kj_module_new(kjit_context *ctx);
 /* A module of a text, whose files `loader` finds. */
 kjit_status kj_module_make(kjit_context *ctx, const char *name, const char *source, size_t size,
                            const kjit_compile_options *options, const kj_loader *loader,
@@ -128,9 +132,10 @@ static inline kjit_status kj_enter_module(const kjit_module *mod)
     return kj_lives(mod, KJ_MODULE) ? kj_enter(mod->ctx) : kj_no_handle(mod, KJ_MODULE);
 }
 void kj_module_hold(kjit_module *mod);
-void kj_list_params(kjit_module *mod); /* params.c: while it is made */
-void kj_list_consts(kjit_module *mod); /* consts.c: likewise */
-void kj_list_tests(kjit_module *mod);  /* tests.c: likewise */
+void kj_list_kernels(kjit_module *mod); /* of its program: while it is made */
+void kj_list_params(kjit_module *mod);  /* params.c: likewise */
+void kj_list_consts(kjit_module *mod);  /* consts.c: likewise */
+void kj_list_tests(kjit_module *mod);   /* tests.c: likewise */
 /* The test of its file with that title, or NULL (tests.c). */
 const kj_item *kj_test_named(const kjit_module *mod, const char *title);
 const char *kj_on_one_line(kjit_module *mod, kj_span span); /* the text there, without comments */
@@ -154,10 +159,23 @@ static inline kjit_status kj_enter_compiled(const kjit_module *mod)
     return status == KJIT_OK && !mod->program ? kj_not_compiled(mod) : status;
 }
 /* What forms show a generic type as: one that stands for all that its bound allows, and takes the defaults of
- * const parameters (forms.c). */
+ * const parameters (form_spec.c). */
 kj_dtype kj_form_type(const kj_kernel_decl *decl, int generic);
+/* Has somebody given the nth of its const parameters a value? */
+bool kj_is_assumed(const kj_kernel *kernel, int nth);
+/* The specialisation that is shown when no launch says which; its arrays are apart and aligned where the options
+ * have an `arch`. */
+kj_spec kj_form_spec(kj_arena *arena, const kj_kernel *kernel, const int64_t block[3],
+                     const kj_compile_options *options);
 /* KJIT_NO_DEVICE where its code is to be for a CPU that has more than this one. */
 kjit_status kj_module_fits(const kjit_module *mod);
+
+/* The key of what a launch fixes, and back, but for what the module's options say (spec_key.c). */
+int kj_key_words(const kj_kernel_decl *decl);
+void kj_spec_key(const kj_kernel *kernel, const kj_spec *spec, uint64_t *key);
+kj_spec kj_key_spec(kj_arena *arena, const kj_kernel *kernel, const uint64_t *key);
+/* "block (16, 16, 1), T = f32, TILE = 16": it for people. */
+void kj_put_variant(kj_text *t, const kj_kernel *kernel, const kj_spec *spec);
 
 /* The variant for a key and what the launch's values say of its limits, compiled if it is new; `label` is the kernel's name for timings and
  * messages, NULL: its own. */

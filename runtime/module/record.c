@@ -3,6 +3,17 @@
 
 #include "module/module.h"
 
+/* Of a module that has no syntax tree: by the name that it has for messages. */
+static const kj_aggregate *named(const kjit_module *mod, const char *name)
+{
+    for (int i = 0; i < mod->program->ndeclared; i++) {
+        const kj_aggregate *of = mod->program->declared[i].of;
+        if (strcmp(of->name, name) == 0 || kj_is_called(mod, of->name, name))
+            return of;
+    }
+    return NULL;
+}
+
 kjit_status kjit_module_record(kjit_module *mod, const char *name, kjit_dtype *out)
 {
     enum { MOST = 64 };
@@ -13,7 +24,8 @@ kjit_status kjit_module_record(kjit_module *mod, const char *name, kjit_dtype *o
         return status;
     if (!name || !out)
         return kj_fail(mod->ctx, KJIT_INVALID, name ? "out is NULL" : "name is NULL");
-    const kj_aggregate *record = kj_record_named(mod->program, mod->program->file, name);
+    const kj_aggregate *record =
+        mod->image ? named(mod, name) : kj_record_named(mod->program, mod->program->file, name);
     if (record) {
         *out = (kjit_dtype)record->type;
         return KJIT_OK;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "module/cache.h"
+#include "module/image.h"
 #include "stream/stream.h"
 
 typedef struct kj_replay {
@@ -39,10 +40,21 @@ typedef struct making {
     bool compiled;
 } making;
 
+static void get_made(making *m)
+{
+    const kj_kernel *kernel = m->variant->replays->kernel;
+    const kj_made *made = kj_image_find_replay(kernel, m->variant->key, m->apart);
+    m->compiled = made && kj_image_code(kernel->mod, made, &m->replay->arena, &m->replay->code);
+}
+
 static void compile(void *data)
 {
     making *m = data;
     const kj_variant *v = m->variant;
+    if (v->replays->kernel->mod->image) {
+        get_made(m);
+        return;
+    }
     kj_kernel *kernel = v->replays->kernel;
     kjit_module *mod = kernel->mod;
     kj_arena *arena = &m->replay->arena;
@@ -56,7 +68,7 @@ static void compile(void *data)
     spec.polls = options.polls = false;
     options.opt_level = 1;
     kj_diag_init(&diag, arena, &mod->source);
-    if (!kj_specialise(arena, &diag, mod->program, kernel->decl, &spec, NULL, code) ||
+    if (!kj_specialise(arena, &diag, mod->program, kernel->decl, &spec, NULL, UINT64_MAX, code) ||
         !kj_may_be_replayed(arena, code))
         return;
     kj_cached_begin(&m->cached, kernel, &spec, v->key, code->unheld, &options, arena);

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "compile.h"
 #include "module/cache.h"
+#include "module/image.h"
 
 static uint64_t hash_key(const uint64_t *key, int n)
 {
@@ -69,6 +70,7 @@ typedef struct compilation {
     const kj_spec *spec;
     const kj_eval_env *env; /* of the launch it is for; NULL: for any */
     const char *label;
+    const kj_made *made; /* ahead of time; NULL: it is compiled */
     kj_variant *variant;
     kj_cached cached;
     kj_code code;
@@ -122,31 +124,40 @@ static kj_replays *replays_of(const compilation *c)
     return r;
 }
 
-static void compile(void *data)
+static void compile(compilation *c, kj_arena *arena)
 {
-    compilation *c = data;
     kjit_module *mod = c->kernel->mod;
-    kj_arena *arena = &c->variant->arena;
     kj_diag diag;
     kj_compile_options options = mod->options;
     if (mod->ctx->ops->code)
         mod->ctx->ops->code->target(mod->ctx->dev, &options);
     kj_diag_init(&diag, arena, &mod->source);
-    c->variant->filled = KJ_NEW_ARRAY(arena, uint64_t, (size_t)mod->program->nfilled + 1);
-    c->variant->what = what(arena, c->kernel, c->label);
-    c->compiled =
-        kj_specialise(arena, &diag, mod->program, c->kernel->decl, c->spec, c->env, &c->code);
-    c->variant->unheld = c->code.unheld;
+    c->compiled = kj_specialise(arena, &diag, mod->program, c->kernel->decl, c->spec, c->env,
+                                UINT64_MAX, &c->code);
     if (c->compiled) {
         kj_cached_begin(&c->cached, c->kernel, c->spec, c->variant->key, c->code.unheld, &options,
                         arena);
         c->compiled =
             kj_cached_make(&c->cached, arena, &diag, &options, mod->ctx->ops->stage, &c->code);
     }
-    if (c->compiled)
-        c->variant->replays = replays_of(c);
     if (!c->compiled)
         c->errors = kj_diag_told(&diag, atomic_load(&mod->ctx->want_json) > 0);
+}
+
+static void get_code(void *data)
+{
+    compilation *c = data;
+    const kjit_module *mod = c->kernel->mod;
+    kj_arena *arena = &c->variant->arena;
+    c->variant->filled = KJ_NEW_ARRAY(arena, uint64_t, (size_t)mod->program->nfilled + 1);
+    c->variant->what = what(arena, c->kernel, c->label);
+    if (!c->made)
+        compile(c, arena);
+    else if (!(c->compiled = kj_image_code(mod, c->made, arena, &c->code)))
+        c->errors = "the image of the module ends too early";
+    c->variant->unheld = c->code.unheld;
+    if (c->compiled)
+        c->variant->replays = replays_of(c);
 }
 
 static void load(void *data)
@@ -169,7 +180,8 @@ static kjit_status build(compilation *c)
     kjit_context *ctx = c->kernel->mod->ctx;
     kj_variant *v = c->variant;
     kj_complaint complaint;
-    kj_outcome outcome = kj_guarded_apart(&v->arena, compile, c, &complaint);
+    kj_outcome outcome = c->made ? kj_guarded_near(&v->arena, get_code, c, &complaint)
+                                 : kj_guarded_apart(&v->arena, get_code, c, &complaint);
     kj_compiling_end(&v->arena);
     kj_cached_end(&c->cached);
     if (outcome != KJ_DONE)
@@ -206,7 +218,7 @@ kjit_status kj_variant_free(kj_variant *variant, kjit_context *ctx, kj_failure *
 
 /* Under the kernel's lock. */
 static kjit_status add(kj_kernel *kernel, const kj_spec *spec, const wanted *w, const char *label,
-                       kj_variant **out)
+                       const kj_made *made, kj_variant **out)
 {
     kjit_context *ctx = kernel->mod->ctx;
     size_t size = (size_t)kernel->key_words * sizeof *w->key;
@@ -225,6 +237,7 @@ static kjit_status add(kj_kernel *kernel, const kj_spec *spec, const wanted *w, 
                      .spec = spec,
                      .env = w->env,
                      .label = label,
+                     .made = made,
                      .variant = v,
                      .cached = {.lock = -1}};
     const kj_timing_hook *hook = atomic_load(&ctx->timing);
@@ -250,6 +263,20 @@ static kjit_status add(kj_kernel *kernel, const kj_spec *spec, const wanted *w, 
     return KJIT_OK;
 }
 
+/* All code that there is for the key: which of it a launch takes is asked of what is there. */
+static kjit_status add_made(kj_kernel *kernel, const kj_spec *spec, const wanted *w,
+                            const char *label)
+{
+    int n;
+    const kj_made *made = kj_image_find(kernel, w->key, &n);
+    kjit_status status = made ? KJIT_OK : kj_image_lacks(kernel, spec);
+    const wanted any = {.key = w->key, .hash = w->hash};
+    kj_variant *unused;
+    for (int i = 0; i < n && status == KJIT_OK; i++)
+        status = add(kernel, spec, &any, label, &made[i], &unused);
+    return status;
+}
+
 kjit_status kj_variant_get(kj_kernel *kernel, const kj_spec *spec, const uint64_t *key,
                            const kj_eval_env *env, const char *label, kj_variant **out)
 {
@@ -262,9 +289,15 @@ kjit_status kj_variant_get(kj_kernel *kernel, const kj_spec *spec, const uint64_
     pthread_mutex_lock(&kernel->lock);
     kjit_status status = KJIT_OK;
     *out = find(kernel, &w, &among); /* another thread was first */
-    if (!*out) {
+    if (!*out && kernel->mod->image) {
+        status = add_made(kernel, spec, &w, label);
+        if (status == KJIT_OK)
+            *out = find(kernel, &w, &among);
+        if (status == KJIT_OK && !*out)
+            status = kj_image_lacks(kernel, spec);
+    } else if (!*out) {
         w.env = among < MOST ? env : NULL;
-        status = add(kernel, spec, &w, label, out);
+        status = add(kernel, spec, &w, label, NULL, out);
     }
     pthread_mutex_unlock(&kernel->lock);
     return status;

@@ -239,6 +239,9 @@ static void modules(void **state)
     GIVES(kjit_module_record_name, (own.mod, 1000), == NULL);
 }
 
+static void *no_image;
+static size_t image_size;
+
 static void forms(void **state)
 {
     (void)state;
@@ -247,6 +250,13 @@ static void forms(void **state)
     BAD(kjit_module_emit, (own.mod, NULL, NULL, NULL, &no_text, NULL), KJIT_INVALID,
         "what is NULL");
     BAD(kjit_module_emit, (own.mod, "ast", NULL, NULL, NULL, NULL), KJIT_INVALID, "out is NULL");
+    NONE(kjit_module_image, (NULL, NULL, &no_image, &image_size));
+    BAD(kjit_module_image, (own.mod, NULL, NULL, &image_size), KJIT_INVALID, "out is NULL");
+    BAD(kjit_module_image, (own.mod, NULL, &no_image, NULL), KJIT_INVALID, "size is NULL");
+    NONE(kjit_module_from_image, (NULL, "", 0, &no_module));
+    BAD(kjit_module_from_image, (own.ctx, NULL, 0, &no_module), KJIT_INVALID, "image is NULL");
+    BAD(kjit_module_from_image, (own.ctx, "", 0, NULL), KJIT_INVALID, "out is NULL");
+    BAD(kjit_module_from_image, (own.ctx, "", 0, &no_module), KJIT_INVALID, "no image");
     BAD(kjit_module_emit, (own.mod, "elf", NULL, NULL, &no_text, NULL), KJIT_INVALID, "'elf'");
     BAD(kjit_module_emit, (own.mod, "tast", "skale", NULL, &no_text, NULL), KJIT_NOT_FOUND,
         "scale");
@@ -356,6 +366,8 @@ static void child(void)
     FORKED(kjit_module_compile, (own.ctx, "t", source, 5, NULL, &no_module));
     FORKED(kjit_module_load, (own.ctx, "t", NULL, &no_module));
     FORKED(kjit_module_set_const, (own.mod, "table", own.fixed));
+    FORKED(kjit_module_image, (own.mod, NULL, &no_image, &image_size));
+    FORKED(kjit_module_from_image, (own.ctx, "", 0, &no_module));
     FORKED(kjit_module_emit, (own.mod, "ast", NULL, NULL, &no_text, NULL));
     FORKED(kjit_format, (own.ctx, "t", source, 5, &no_text, NULL));
     FORKED(kjit_module_assume, (own.mod, "N", kjit_arg_i64(1)));

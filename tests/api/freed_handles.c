@@ -21,6 +21,8 @@ static struct {
     int flag;
     double ms;
     float element;
+    void *image;
+    size_t size;
 } out;
 
 /* Things that were freed, and what only this program needs. */
@@ -171,6 +173,7 @@ static void with_contexts(kjit_context *dead)
     FREED(kjit_capsule_begin, (dead, "t.kjc"));
     FREED(kjit_capsule_end, (dead, &out.flag));
     FREED(kjit_replay, (dead, "t.kjc", 0));
+    FREED(kjit_module_from_image, (dead, "", 0, &no_module));
     assert_int_equal(kjit_last_fault(dead, &(kjit_fault){.size = sizeof(kjit_fault)}), 0);
     USELESS(kjit_set_print, (dead, NULL, NULL));
     USELESS(kjit_set_trace, (dead, NULL, NULL));
@@ -181,6 +184,7 @@ static void with_modules(kjit_module *dead)
 {
     FREED(kjit_module_set_const, (dead, "table", own.fixed));
     FREED(kjit_module_assume, (dead, "N", kjit_arg_i64(1)));
+    FREED(kjit_module_image, (dead, NULL, &out.image, &out.size));
     FREED(kjit_module_emit, (dead, "ast", NULL, NULL, &no_text, NULL));
     FREED(kjit_module_kernel_info, (dead, "scale", NULL, &out.kernel));
     FREED(kjit_module_record, (dead, "P", &out.dtype));
