@@ -43,6 +43,9 @@ typedef struct kj_image {
     int n;
 } kj_image;
 
+/* Of the bytes behind its head. */
+uint64_t kj_image_sum(const char *image, size_t size);
+
 /* What launches with less taken for granted have for a key. */
 void kj_key_relaxed(const kj_kernel *kernel, const uint64_t *key, kj_relaxed how, uint64_t *out);
 

@@ -1,8 +1,15 @@
 /* What a module is, as bytes: options, source, declarations. Of the syntax tree there are the names that are asked
  * for: files that are used, and records. */
 #include <string.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #include "module/image.h"
+
+uint64_t kj_image_sum(const char *image, size_t size)
+{
+    return XXH3_64bits(image + KJ_IMAGE_HEAD, size - KJ_IMAGE_HEAD);
+}
 
 /* ---- Options, source ---- */
 

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/hash.h"
 #include "compile.h"
 #include "target/ptx_version.h"
 
@@ -126,7 +125,7 @@ static bool is_image(const char *image, size_t size)
     if (size < KJ_IMAGE_HEAD || memcmp(image, KJ_IMAGE_MAGIC, sizeof KJ_IMAGE_MAGIC - 1) != 0)
         return false;
     memcpy(&sum, image + KJ_IMAGE_HEAD - sizeof sum, sizeof sum);
-    return sum == kj_hash(image + KJ_IMAGE_HEAD, size - KJ_IMAGE_HEAD);
+    return sum == kj_image_sum(image, size);
 }
 
 /* One that was not read to its end. */

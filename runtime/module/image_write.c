@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "compile.h"
 #include "module/image.h"
 #include "target/ptx_version.h"
@@ -320,7 +319,7 @@ static kjit_status finish(writing *w, void **out, size_t *size)
         return kj_fail_lines(ctx, KJIT_COMPILE, w->errors);
     if (w->out.failed)
         return kj_no_memory(ctx);
-    uint64_t sum = kj_hash(w->out.data + KJ_IMAGE_HEAD, w->out.size - KJ_IMAGE_HEAD);
+    uint64_t sum = kj_image_sum(w->out.data, w->out.size);
     memcpy(w->out.data + KJ_IMAGE_HEAD - sizeof sum, &sum, sizeof sum);
     *out = w->out.data;
     *size = w->out.size;

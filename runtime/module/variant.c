@@ -48,13 +48,19 @@ static kj_variant *made_for(const kj_kernel *kernel, const wanted *w, kj_variant
     return n >= 0 ? v : NULL;
 }
 
+/* Is it for any launch of its key, and no other is for some? So it is in images. */
+static bool is_only_one(const kj_kernel *kernel, const wanted *w, const kj_variant *v)
+{
+    return v->unheld == UINT64_MAX && !alike(kernel, w, after(v));
+}
+
 /* Those of one key differ in what their launches hold, and all know how to tell. */
 static kj_variant *find(const kj_kernel *kernel, const wanted *w, int *among)
 {
     const _Atomic(kj_variant *) *bucket = &kernel->buckets[w->hash % KJ_BUCKETS];
     kj_variant *v = alike(kernel, w, atomic_load_explicit(bucket, memory_order_acquire));
     *among = 0;
-    if (!v || !v->kernel->limits)
+    if (!v || !v->kernel->limits || is_only_one(kernel, w, v))
         return v;
     kj_variant *same = made_for(kernel, w, v), *any = NULL;
     if (same)
@@ -175,6 +181,13 @@ static kjit_status load_code(compilation *c)
     return c->loaded;
 }
 
+/* Is it the code of the launch that asks, by what holds there? */
+static bool is_for_launch(const compilation *c)
+{
+    const struct kj_limits *limits = c->code.kernel->limits;
+    return limits && c->env && (!c->made || c->variant->unheld == kj_unheld(limits, c->env));
+}
+
 static kjit_status build(compilation *c)
 {
     kjit_context *ctx = c->kernel->mod->ctx;
@@ -192,7 +205,7 @@ static kjit_status build(compilation *c)
     v->scratch = c->code.scratch;
     v->shared = v->kernel->shared;
     v->ngiven = -1;
-    if (c->env && v->kernel->limits)
+    if (is_for_launch(c))
         v->ngiven = kj_given(v->kernel->limits, c->env, v->given);
     kjit_status status = load_code(c);
     if (status == KJIT_NO_MEMORY) {
@@ -270,10 +283,9 @@ static kjit_status add_made(kj_kernel *kernel, const kj_spec *spec, const wanted
     int n;
     const kj_made *made = kj_image_find(kernel, w->key, &n);
     kjit_status status = made ? KJIT_OK : kj_image_lacks(kernel, spec);
-    const wanted any = {.key = w->key, .hash = w->hash};
     kj_variant *unused;
     for (int i = 0; i < n && status == KJIT_OK; i++)
-        status = add(kernel, spec, &any, label, &made[i], &unused);
+        status = add(kernel, spec, w, label, &made[i], &unused);
     return status;
 }
 
