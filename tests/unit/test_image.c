@@ -178,6 +178,36 @@ static void the_first_thread_that_fails(void **state)
           "at=1", "at=2");
 }
 
+/* Of a gang's threads that fail it is not the first that is found first: where it is told, the block was run again, also
+ * of arrays that overlap. */
+static void a_thread_that_fails_later_but_comes_before(void **state)
+{
+    (void)state;
+    static const char text[] = "kernel k(x: i32[], y: i32[], at: i32) {\n"
+                               "    let i = grid(1)\n"
+                               "    assert(i != 12, \"twelve\")\n"
+                               "    y[i * at] = x[i]\n"
+                               "}\n"
+                               "run {\n"
+                               "    param at = 1\n"
+                               "    param same = false\n"
+                               "    var x = zeros(300, dtype=i32)\n"
+                               "    var y = zeros(300, dtype=i32)\n"
+                               "    k[3, 100](x, x if same else y, at)\n"
+                               "}\n";
+    const char *apart = "at=60", *same[] = {"at=60", "same=true"};
+    size_t size;
+    void *image = image_of("k.knl", text, &apart, 1, &size);
+    char *told = run_image("k.knl", text, image, size, &apart, 1);
+    assert_non_null(strstr(told, "thread (5, 0, 0)"));
+    free(told);
+    told = run_image("k.knl", text, image, size, same, 2);
+    assert_non_null(strstr(told, "thread (5, 0, 0)"));
+    free(told);
+    assert_int_equal(compare("k.knl", text, image, size, same, 2), 0);
+    free(image);
+}
+
 static void conditions_and_shared_arrays_of_any_size(void **state)
 {
     (void)state;
@@ -276,6 +306,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_strides_and_types),
         cmocka_unit_test(the_first_thread_that_fails),
+        cmocka_unit_test(a_thread_that_fails_later_but_comes_before),
         cmocka_unit_test(conditions_and_shared_arrays_of_any_size),
         cmocka_unit_test(records_consts_and_printed_lines),
         cmocka_unit_test(grids_that_wait_and_kernels_that_launch),
