@@ -295,6 +295,8 @@ enum kj_watch_flags {
     KJ_WATCH_SIZE_AT = 8,
     KJ_WATCH_GUESS =
         1024, /* a load: of what an atomic.cas on the array then expects, or by one that found another value */
+    KJ_WATCH_DECIDES = 2048, /* a load: what it gives decides whether threads come to a barrier */
+    KJ_WATCH_OF_LOADS = KJ_WATCH_GUESS | KJ_WATCH_DECIDES,
 };
 #define KJ_WATCH_OWN(array) ((int64_t)(array) << 40)
 #define KJ_WATCH_SIZE(flags) ((flags) >> KJ_WATCH_SIZE_AT & 3)

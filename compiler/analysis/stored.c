@@ -284,5 +284,6 @@ const uint16_t *kj_stored_alike(kj_arena *arena, const kj_tkernel *kernel, const
         see_block(&w, kernel->body);
     }
     find_guesses(&w, arena, kernel);
+    kj_find_deciding(arena, kernel, w.flags);
     return w.flags;
 }

@@ -89,9 +89,10 @@ void kj_run_alone(kj_arena *arena, const kj_tkernel *kernel, kj_deps *deps);
 /* The dependence of an expression; of one that loads, where it is evaluated once. */
 uint8_t kj_dep(const kj_deps *deps, const kj_texpr *e);
 
-/* Of the accesses that are told of (KJ_CHECKS_WATCHED), by site: KJ_WATCH_SAME and so on of stores, KJ_WATCH_GUESS of
- * loads (stored.c). */
+/* Of the accesses that are told of (KJ_CHECKS_WATCHED), by site: KJ_WATCH_SAME and so on of stores, KJ_WATCH_OF_LOADS of
+ * loads (stored.c, deciding.c). */
 const uint16_t *kj_stored_alike(kj_arena *arena, const kj_tkernel *kernel, const kj_deps *deps);
+void kj_find_deciding(kj_arena *arena, const kj_tkernel *kernel, uint16_t *flags);
 
 /* ---- Which variables are made of which, by arithmetic (flow.c) ---- */
 

@@ -110,9 +110,9 @@ void kj_lower_barrier(kj_lower *lo, const kj_node *n)
     if (n->stmt->u.barrier.implied)
         return;
     check_barrier(lo, n);
+    if (n->stmt->u.barrier.arg) /* what it reads is read before the thread comes */
+        lower_votes(lo, n);
     kj_watch_barrier(lo);
     if (n->stmt->u.barrier.id == KJ_BI_GRID_SYNC)
         kj_grid_wait(lo);
-    else if (n->stmt->u.barrier.arg)
-        lower_votes(lo, n);
 }

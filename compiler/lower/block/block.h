@@ -87,6 +87,8 @@ struct kj_level {
 /* The level whose bytes say who is active; NULL when all threads are. */
 const kj_level *kj_level_deciding(const kj_level *level);
 kj_mask kj_level_mask(kj_lower *lo, kj_mask m, const kj_level *level); /* those of m who are */
+/* From what runs once for the block: `each` for its gangs, under the mask of the threads that take part. */
+void kj_level_each(kj_lower *lo, kj_gang_fn *each, void *arg);
 /* The bytes at a scratch offset, of the gang's threads. */
 void kj_level_set(kj_lower *lo, int64_t at, kj_mask m);
 /* Threads of a region leave a construct of the block level: `target`, or the nearest loop when that

@@ -409,6 +409,7 @@ static const kj_lowering lowering = {
     .declared = kj_home_store,
     .leave = kj_level_leave,
     .together = together,
+    .each_there = kj_level_each,
 };
 
 /* Gangs where that is quicker, else one thread after the other. */

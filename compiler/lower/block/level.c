@@ -18,6 +18,22 @@ kj_mask kj_level_mask(kj_lower *lo, kj_mask m, const kj_level *l)
     return l ? kj_mask_and(lo, kj_mask_of(kj_scratch_load(lo, l->active, KJ_BOOL)), m) : m;
 }
 
+typedef struct those_there {
+    kj_gang_fn *each;
+    void *arg;
+} those_there;
+
+static void gang_there(kj_lower *lo, kj_mask m, void *arg)
+{
+    const those_there *t = arg;
+    t->each(lo, kj_level_mask(lo, m, lo->level), t->arg);
+}
+
+void kj_level_each(kj_lower *lo, kj_gang_fn *each, void *arg)
+{
+    kj_gang_each(lo, false, gang_there, &(those_there){each, arg});
+}
+
 void kj_level_set(kj_lower *lo, int64_t at, kj_mask m)
 {
     kj_tile t = kj_tile_like(KJ_BOOL, lo->rows, lo->lanes);

@@ -3,6 +3,7 @@
 #include "lower/gang/gang.h"
 
 #include <stddef.h>
+#include <string.h>
 
 enum { MOST_ARGS = 8 };
 
@@ -110,8 +111,21 @@ static LLVMValueRef stored_bits(kj_lower *lo, const kj_tile *stored)
     return LLVMBuildZExtOrBitCast(lo->b, v, lo->i64, "");
 }
 
+/* What the threads of a gang have in common: nothing of it is the gang's own. */
+static void watch_gang(kj_lower *lo, kj_mask m, void *arg)
+{
+    for (int row = 0; row < lo->rows; row++) {
+        LLVMValueRef args[MOST_ARGS];
+        memcpy(args, arg, sizeof args);
+        args[3] = thread_of(lo, row);
+        args[4] = kj_row_bits(lo, m, row);
+        call(lo, offsetof(kj_host_watch, row), nothing(lo), args, MOST_ARGS);
+    }
+}
+
+/* `some`: it is of some of the block's threads, those that take part in what runs once. */
 static void watch_row(kj_lower *lo, const kj_access *at, const kj_tile *t, LLVMValueRef base,
-                      int row, LLVMValueRef args[MOST_ARGS])
+                      int row, LLVMValueRef args[MOST_ARGS], bool some)
 {
     int64_t size = kj_types[kj_memory_type(at->type)].size;
     bool apart = t->lanes > 1 && t->form == KJ_DENSE;
@@ -119,7 +133,10 @@ static void watch_row(kj_lower *lo, const kj_access *at, const kj_tile *t, LLVMV
         LLVMValueRef from = kj_lower_element(lo, at->type, base, offset_of(lo, t, row));
         args[5] = LLVMBuildPtrToInt(lo->b, from, lo->i64, "");
         args[6] = kj_i64(lo, t->form == KJ_LINEAR && t->lanes > 1 ? t->stride * size : 0);
-        call(lo, offsetof(kj_host_watch, row), nothing(lo), args, MOST_ARGS);
+        if (some)
+            lo->target->each_there(lo, watch_gang, args);
+        else
+            call(lo, offsetof(kj_host_watch, row), nothing(lo), args, MOST_ARGS);
         return;
     }
     LLVMTypeRef vector = kj_vec(lo, KJ_I64, t->lanes);
@@ -132,24 +149,20 @@ static void watch_row(kj_lower *lo, const kj_access *at, const kj_tile *t, LLVMV
     call(lo, offsetof(kj_host_watch, each), nothing(lo), args, MOST_ARGS);
 }
 
-/* Does code that runs once for the block stand for all of its threads? */
-static bool is_known(const kj_lower *lo)
-{
-    return !is_of_block(lo) || lo->target->together(lo);
-}
-
 void kj_watch_access(kj_lower *lo, const kj_tarray *a, const kj_access *at, uint32_t flags,
                      const kj_tile *stored, kj_mask m)
 {
-    if (!lo->watch || !a->watch || !is_known(lo))
+    if (!lo->watch || !a->watch)
         return;
+    bool some = is_of_block(lo) && !lo->target->together(lo);
     int size = kj_types[kj_memory_type(at->type)].size;
     flags |= (uint32_t)__builtin_ctz((unsigned)size) << KJ_WATCH_SIZE_AT;
     flags |= a->root->space == KJ_SHARED ? KJ_WATCH_SHARED : 0;
     bool local = a->root->space == KJ_LOCAL;
     flags |= local ? KJ_WATCH_LOCAL : 0;
     if ((flags & KJ_WATCH_KIND) != KJ_WATCH_ATOMIC)
-        flags |= lo->watched[a->watch->id] & (stored ? ~(unsigned)KJ_WATCH_GUESS : KJ_WATCH_GUESS);
+        flags |=
+            lo->watched[a->watch->id] & (stored ? ~(unsigned)KJ_WATCH_OF_LOADS : KJ_WATCH_OF_LOADS);
     const kj_tile places = local ? at->own : at->offset;
     const kj_tile t = places.form == KJ_CROSSED ? kj_tile_dense(lo, places) : places;
     LLVMValueRef base = at->base;
@@ -159,7 +172,7 @@ void kj_watch_access(kj_lower *lo, const kj_tarray *a, const kj_access *at, uint
         LLVMValueRef args[MOST_ARGS] = {NULL, number(lo, (uint32_t)a->watch->id), number(lo, flags),
                                         thread_of(lo, row), lanes_of(lo, row, m)};
         args[7] = stored_bits(lo, stored);
-        watch_row(lo, at, &t, base, row, args);
+        watch_row(lo, at, &t, base, row, args, some);
     }
 }
 

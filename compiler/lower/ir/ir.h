@@ -145,6 +145,8 @@ typedef struct kj_lowering {
     void (*leave)(kj_lower *lo, const void *target, bool again, kj_mask m);
     /* Do all threads of the block take part in what runs once for it? NULL: nothing does. */
     bool (*together)(const kj_lower *lo);
+    /* Where only some do: `each` for their gangs, from there. */
+    void (*each_there)(kj_lower *lo, void (*each)(kj_lower *lo, kj_mask m, void *arg), void *arg);
     /* All threads of the block, or of the grid, wait for each other, here; NULL: that is between
      * regions. */
     void (*barrier)(kj_lower *lo, const kj_tstmt *s, kj_mask m);

@@ -111,6 +111,23 @@ static inline void keep(const watch *w, notes *all, const side *now)
     all->last = (note){w->block, w->tick, now->site << KJ_WATCH_THREAD_BITS | now->thread};
 }
 
+/* Is it a load of the block's interval that decides whether threads come to a barrier? */
+static bool decides(const watch *w, const note *n)
+{
+    return n->block == w->block && n->tick >= w->barrier &&
+           w->alike[n->who >> KJ_WATCH_THREAD_BITS] & KJ_WATCH_DECIDES;
+}
+
+/* What races with a load races with one that decides; so those stand for others of their threads, or for all. */
+static bool is_stood_for(const watch *w, const notes *all, const side *now)
+{
+    if (now->flags & KJ_WATCH_DECIDES || w->fences || w->warps)
+        return false;
+    bool last = decides(w, &all->last), beside = decides(w, &all->beside);
+    return (last && beside) || (last && kj_thread_of(&all->last) == now->thread) ||
+           (beside && kj_thread_of(&all->beside) == now->thread);
+}
+
 /* Does the language say what comes of this store and an access of another thread? */
 static bool is_defined(uint32_t flags, bool own)
 {
@@ -128,7 +145,8 @@ static void meet_store(watch *w, const note *store, uint64_t stored, const side 
     if (kind == KJ_WATCH_STORE && is_defined(alike, own) && is_defined(now->flags, own) &&
         stored == value)
         return;
-    if (kind == KJ_WATCH_LOAD && is_defined(alike, own) && alike & KJ_WATCH_TESTED)
+    if (kind == KJ_WATCH_LOAD && is_defined(alike, own) && alike & KJ_WATCH_TESTED &&
+        !(now->flags & KJ_WATCH_DECIDES))
         return;
     tell(w, store, KJ_WATCH_STORE, now);
 }
@@ -171,10 +189,12 @@ static void keep_store(watch *w, cell *c, const side *now, uint64_t value)
 /* Is the load meant to stand beside what comes now? */
 static bool is_meant(const watch *w, const note *load, const side *now)
 {
-    uint32_t kind = now->flags & KJ_WATCH_KIND;
+    uint32_t kind = now->flags & KJ_WATCH_KIND,
+             of_load = w->alike[load->who >> KJ_WATCH_THREAD_BITS];
     if (kind == KJ_WATCH_ATOMIC)
-        return w->alike[load->who >> KJ_WATCH_THREAD_BITS] & KJ_WATCH_GUESS;
-    return now->flags & KJ_WATCH_TESTED && is_defined(now->flags, load->block == w->block);
+        return of_load & KJ_WATCH_GUESS;
+    return now->flags & KJ_WATCH_TESTED && !(of_load & KJ_WATCH_DECIDES) &&
+           is_defined(now->flags, load->block == w->block);
 }
 
 static void meet_load(watch *w, const note *load, const side *now)
@@ -247,7 +267,8 @@ static inline void access_cell(watch *w, cell *c, const side *now, uintptr_t at,
     if (w->races && !local)
         compare_cell(w, c, now, value);
     if (kind == KJ_WATCH_LOAD) {
-        keep(w, &c->loads, now);
+        if (!w->decides || !is_stood_for(w, &c->loads, now))
+            keep(w, &c->loads, now);
         if (w->races && now->flags & KJ_WATCH_ORDERS)
             kj_watch_meet(w, now->thread, c, now->flags);
     } else if (kind == KJ_WATCH_STORE) {
@@ -379,10 +400,11 @@ static bool waits(watch *w, const row *r)
 static inline bool begins(watch *w, uint32_t site, uint32_t flags)
 {
     if ((flags & KJ_WATCH_KIND) == KJ_WATCH_STORE)
-        w->alike[site] =
-            (uint16_t)((flags & ~(unsigned)KJ_WATCH_GUESS) | (w->alike[site] & KJ_WATCH_GUESS));
+        w->alike[site] = (uint16_t)((flags & ~(unsigned)KJ_WATCH_OF_LOADS) |
+                                    (w->alike[site] & KJ_WATCH_OF_LOADS));
     else
-        w->alike[site] |= (uint16_t)(flags & KJ_WATCH_GUESS);
+        w->alike[site] |= (uint16_t)(flags & KJ_WATCH_OF_LOADS);
+    w->decides |= (flags & KJ_WATCH_DECIDES) != 0;
     return !w->lost && !w->quiet[site];
 }
 

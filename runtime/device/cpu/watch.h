@@ -95,6 +95,7 @@ typedef struct watch {
     bool lost;          /* there is no memory to go on */
     bool fences, warps; /* there have been some */
     bool narrow;        /* some for the block alone */
+    bool decides;       /* some loads say whether threads come to a barrier */
     bool races, inits;  /* what is looked for */
     bool found;
     side at, other; /* the race that is told */
@@ -102,7 +103,7 @@ typedef struct watch {
     side bare;       /* the load of what was not written that is told */
     int nsites;      /* there is room for */
     bool *quiet;     /* by site: of an array that nothing in the launch writes */
-    uint16_t *alike; /* by site: flags of its stores, and KJ_WATCH_GUESS of its loads */
+    uint16_t *alike; /* by site: flags of its stores, and KJ_WATCH_OF_LOADS of its loads */
     uint32_t first;  /* the tick of the grid's begin */
     uint32_t began;  /* and of the block's */
     bool sets;       /* page.set is kept: blocks run one after the other, from begin to end */

@@ -75,7 +75,7 @@ kj_host_watch *kj_watch_begin(kj_device *dev, const kj_kernel_info *kernel,
         return NULL;
     kj_watch_listen(&w->told);
     w->kernel = kernel;
-    w->lost = w->found = w->unset = false;
+    w->lost = w->found = w->unset = w->decides = false;
     w->races = kernel->watched & KJ_CHECK_RACE;
     w->inits = kernel->watched & KJ_CHECK_INIT;
     w->sets = w->inits && !kernel->grid_sync;
@@ -133,7 +133,7 @@ kjit_status kj_watch_end(kj_device *dev, kj_host_watch *told, kjit_status status
     if (ran && fault->kind == KJ_FAULT_NONE && w->lost) {
         status = kj_because(why, KJIT_NO_MEMORY,
                             "out of memory: what is noted of a launch that is checked");
-    } else if (ran && fault->kind == KJ_FAULT_NONE && (w->found || w->unset)) {
+    } else if (ran && (w->found || w->unset)) { /* what failed behind it may have come of it */
         *fault = fault_of(w);
         status = KJIT_FAULT;
     }
