@@ -662,8 +662,8 @@ KJIT_API kjit_status kjit_module_image(kjit_module *mod, const kjit_image_option
                                        void **out, size_t *size);
 /* A module of an image that this version of kjit made, in a context that is cancellable, or untrusted, if that was.
  * The bytes are the program's: they stay as they are as long as the module lives, and hold machine code that is run,
- * so that they must come from who is trusted. The module has no run block and tests; a launch that no code fits is
- * KJIT_COMPILE. KJIT_NO_DEVICE: none of its code is for the context's device. KJIT_INVALID: they are no image, or of
+ * so that they must come from who is trusted. The module has no run block, tests and forms, and nothing of it is kept
+ * in the cache; a launch that no code fits is KJIT_COMPILE. KJIT_NO_DEVICE: none of its code is for the context's device. KJIT_INVALID: they are no image, or of
  * another version. */
 KJIT_API kjit_status kjit_module_from_image(kjit_context *ctx, const void *image, size_t size,
                                             kjit_module **out);

@@ -199,6 +199,9 @@ kjit_status kjit_cache_list(kjit_context *ctx, kjit_module *mod,
         return kj_fail(ctx, KJIT_INVALID, "the module was freed");
     if (mod && mod->ctx != ctx)
         return kj_fail(ctx, KJIT_INVALID, "the module belongs to another context");
+    if (mod && mod->image)
+        return kj_fail(ctx, KJIT_INVALID,
+                       "the module was made ahead of time: nothing is kept of it");
     const kj_store store = kj_cache_look(ctx);
     listing l = {.mod = mod, .visit = visit, .user = user};
     kj_arena_init(&l.arena, NULL);

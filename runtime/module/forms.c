@@ -290,6 +290,15 @@ static kjit_status begin(emission *e, const char *kernel, const int64_t block[3]
     return e->kernel ? check_assumed(e->kernel) : KJIT_OK;
 }
 
+/* Has it what forms are made of? */
+static kjit_status check_source(const kjit_module *mod)
+{
+    return mod->image ? kj_fail(mod->ctx, KJIT_INVALID,
+                                "%s was made ahead of time: its kernels are code, without a form",
+                                mod->source.name)
+                      : KJIT_OK;
+}
+
 kjit_status kjit_module_emit(kjit_module *mod, const char *what, const char *kernel,
                              const int64_t block[3], char **out, size_t *size)
 {
@@ -298,6 +307,9 @@ kjit_status kjit_module_emit(kjit_module *mod, const char *what, const char *ker
         return status;
     if (!what)
         return kj_fail(mod->ctx, KJIT_INVALID, "what is NULL");
+    status = check_source(mod);
+    if (status != KJIT_OK)
+        return status;
     bool tokens = strcmp(what, "tokens") == 0, ast = strcmp(what, "ast") == 0;
     if (!tokens && (ast ? !mod->file : !mod->program))
         return kj_not_compiled(mod);
@@ -360,7 +372,9 @@ kjit_status kjit_module_kernel_info(kjit_module *mod, const char *kernel, const 
     if (!mod->program)
         return kj_not_compiled(mod);
     emission e = {.mod = mod};
-    status = begin(&e, kernel, block);
+    status = check_source(mod);
+    if (status == KJIT_OK)
+        status = begin(&e, kernel, block);
     if (status == KJIT_OK)
         status = set_target(&e);
     if (status != KJIT_OK)

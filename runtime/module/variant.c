@@ -252,7 +252,7 @@ static kjit_status add(kj_kernel *kernel, const kj_spec *spec, const wanted *w, 
                      .label = label,
                      .made = made,
                      .variant = v,
-                     .cached = {.lock = -1}};
+                     .cached = {.lock = -1, .kept = made != NULL}};
     const kj_timing_hook *hook = atomic_load(&ctx->timing);
     bool tracing = kj_tracing(ctx);
     double start = hook || tracing ? kj_now_ms() : 0;

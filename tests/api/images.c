@@ -331,14 +331,32 @@ static void test_other_devices(void **state)
 
 /* ---- What is none ---- */
 
+static void no_entry(void *user, const kjit_cache_entry *entry)
+{
+    (void)user, (void)entry;
+}
+
 static void test_other_contexts(void **state)
 {
     (void)state;
+    static const char *const forms[] = {"tokens", "ast", "tast", "llvm", "asm", "ptx", "cubin"};
+    char *text;
+    kjit_kernel_info info;
+    kjit_test_info test;
     image made = make(), of_image;
     kjit_module *mod = load(&made), *other;
     kjit_context *plain = ctx;
     FAILS(kjit_module_image(mod, NULL, &of_image.bytes, &of_image.size), KJIT_INVALID,
           "is of an image itself");
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        FAILS(kjit_module_emit(mod, forms[i], NULL, NULL, &text, NULL), KJIT_INVALID,
+              "test.knl was made ahead of time: its kernels are code, without a form");
+    FAILS(kjit_module_kernel_info(mod, "scale", NULL, &info), KJIT_INVALID, "without a form");
+    FAILS(kjit_run(mod, NULL), KJIT_NOT_FOUND, "run");
+    FAILS(kjit_cache_list(ctx, mod, no_entry, NULL), KJIT_INVALID, "ahead of time");
+    assert_int_equal(kjit_module_test(mod, 0, &test), 0);
+    assert_int_equal(kjit_module_diagnostics(mod, NULL, 0), 0);
+    OK(kjit_module_assume(mod, "N", kjit_arg_i64(2)));
     assert_null(of_image.bytes);
     OK(kjit_context_create(&(kjit_context_options){.cancellable = 1}, &ctx, NULL, 0));
     FAILS(kjit_module_from_image(ctx, made.bytes, made.size, &other), KJIT_INVALID,
