@@ -124,7 +124,8 @@ static bool visit_warp(void *ctx, const kj_tstmt *s, const kj_texpr *e)
         .kind = KJ_SITE_WARP,
         .span = e->span,
         .fault = true,
-        .failed = "the mask names a lane that does not come here, or does not name this one",
+        .failed = "the mask names a lane that does not come here or has another mask, or does not "
+                  "name this one",
         .child = f->child,
         .parts = parts,
         .nparts = 2,

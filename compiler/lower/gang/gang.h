@@ -194,6 +194,8 @@ kj_tile kj_lower_atomic(kj_lower *lo, const kj_texpr *e, const kj_access *at, co
 
 /* Of a gang on a CPU, which holds whole warps: what kj_lowering has by that name. */
 kj_tile kj_gang_warp(kj_lower *lo, const kj_texpr *e, const kj_tile *args, kj_mask m);
+/* Of a CPU's warps: the lanes of which all that run and are members name the same members, a u32. */
+kj_mask kj_warp_agrees(kj_lower *lo, kj_tile members, kj_mask m);
 void kj_gang_fence(kj_lower *lo, kj_builtin id, const kj_tile *args);
 /* Do its few turns shuffle over distances that are known once it is unrolled? */
 bool kj_has_few_distances(const kj_tstmt *loop);

@@ -99,6 +99,8 @@ void kj_lower_warp_check(kj_lower *lo, const kj_texpr *e, kj_tile members, kj_ma
         kj_tile missing = kj_tile_binary(lo, KJ_OP_AND, members, bits_of(lo, away));
         kj_mask lacks = kj_mask_of(kj_tile_binary(lo, KJ_OP_NE, missing, none));
         wrong = kj_mask_or(lo, wrong, kj_mask_and(lo, m, lacks));
+        if (members.lanes > 1)
+            wrong = kj_mask_or(lo, wrong, kj_mask_andnot(lo, m, kj_warp_agrees(lo, members, m)));
     }
     fail(lo, e->checked, (kj_tile[]){members, lo->lane}, wrong);
 }

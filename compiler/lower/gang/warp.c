@@ -334,6 +334,12 @@ static kj_tile lower_match(kj_lower *lo, kj_builtin id, kj_tile members, kj_tile
     return kj_tile_select(lo, all, group, kj_tile_const(lo, kj_int(KJ_U32, 0)));
 }
 
+kj_mask kj_warp_agrees(kj_lower *lo, kj_tile members, kj_mask m)
+{
+    kj_tile alike = lower_match(lo, KJ_BI_MATCH_ALL_SYNC, members, members, m);
+    return kj_mask_of(kj_tile_binary(lo, KJ_OP_NE, alike, kj_tile_const(lo, kj_int(KJ_U32, 0))));
+}
+
 kj_tile kj_gang_warp(kj_lower *lo, const kj_texpr *e, const kj_tile *args, kj_mask m)
 {
     kj_builtin id = e->u.call.id;
