@@ -23,6 +23,7 @@ static void refuse_array_variable(kj_sema *s, const char *name, kj_span span)
 static void note_open(kj_var_note *note, kj_open *open)
 {
     note->open = open;
+    note->digits = kj_open_digits(open);
     note->of_literals = true;
 }
 
@@ -58,7 +59,8 @@ kj_operand kj_declared(kj_sema *s, const char *name, kj_span span, bool mutable,
         if (!mutable && kj_is_const(e))
             return kj_scalar(e);
         kj_var *var = kj_new_var(s, name, span, e->type, mutable);
-        s->vars[var->id].of_literals = !mutable && kj_of_literals(s, e);
+        if (!mutable)
+            kj_note_literals(s, var, e);
         kj_emit_decl(s, var, e, span);
         return kj_scalar(kj_te_var(s, var, span));
     }

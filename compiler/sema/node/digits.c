@@ -92,31 +92,67 @@ static bool is_exact(kj_builtin id)
     }
 }
 
-static bool loses_digits(const kj_texpr *e);
+static bool variable_keeps_digits(const kj_sema *s, const kj_var *v)
+{
+    kj_digits *d = s->vars[v->id].digits;
+    if (d && !d->lost)
+        d->asked = true;
+    return d ? !d->lost : s->vars[v->id].exact;
+}
 
-static bool call_loses_digits(const kj_texpr *e)
+static bool call_keeps_digits(const kj_sema *s, const kj_texpr *e)
+{
+    bool keeps = is_exact(e->u.call.id);
+    for (int i = 0; i < e->u.call.nargs; i++)
+        keeps &= !kj_is_float(e->u.call.args[i]->type) || kj_keeps_digits(s, e->u.call.args[i]);
+    return keeps;
+}
+
+bool kj_keeps_digits(const kj_sema *s, const kj_texpr *e)
+{
+    switch (e->kind) {
+    case KJ_TE_CONST: return !kj_is_float(e->type) || !kj_loses_digits(e->u.value.f);
+    case KJ_TE_VAR: return variable_keeps_digits(s, e->u.var);
+    case KJ_TE_UNARY: return kj_keeps_digits(s, e->u.unary.arg);
+    case KJ_TE_CALL: return call_keeps_digits(s, e);
+    case KJ_TE_SELECT:
+        return kj_keeps_digits(s, e->u.select.yes) && kj_keeps_digits(s, e->u.select.no);
+    default: return false;
+    }
+}
+
+void kj_note_literals(kj_sema *s, const kj_var *v, const kj_texpr *e)
+{
+    s->vars[v->id].of_literals = kj_of_literals(s, e);
+    s->vars[v->id].exact = s->vars[v->id].of_literals && kj_keeps_digits(s, e);
+}
+
+static bool loses_digits(const kj_sema *s, const kj_texpr *e);
+
+static bool call_loses_digits(const kj_sema *s, const kj_texpr *e)
 {
     bool loses = !is_exact(e->u.call.id);
     for (int i = 0; i < e->u.call.nargs; i++)
-        loses |= kj_is_float(e->u.call.args[i]->type) && loses_digits(e->u.call.args[i]);
+        loses |= kj_is_float(e->u.call.args[i]->type) && loses_digits(s, e->u.call.args[i]);
     return loses;
 }
 
 /* Would it have other digits, were it computed in f64? */
-static bool loses_digits(const kj_texpr *e)
+static bool loses_digits(const kj_sema *s, const kj_texpr *e)
 {
     switch (e->kind) {
     case KJ_TE_CONST: return kj_loses_digits(e->u.value.f);
-    case KJ_TE_VAR:
+    case KJ_TE_VAR: return !variable_keeps_digits(s, e->u.var);
     case KJ_TE_LOAD: return true;
-    case KJ_TE_UNARY: return loses_digits(e->u.unary.arg);
+    case KJ_TE_UNARY: return loses_digits(s, e->u.unary.arg);
     case KJ_TE_BINARY:
-        return e->u.binary.op == KJ_OP_DIV || loses_digits(e->u.binary.lhs) ||
-               loses_digits(e->u.binary.rhs);
+        return e->u.binary.op == KJ_OP_DIV || loses_digits(s, e->u.binary.lhs) ||
+               loses_digits(s, e->u.binary.rhs);
     case KJ_TE_FMA:
-        return loses_digits(e->u.fma.a) || loses_digits(e->u.fma.b) || loses_digits(e->u.fma.c);
-    case KJ_TE_CALL: return call_loses_digits(e);
-    case KJ_TE_SELECT: return loses_digits(e->u.select.yes) || loses_digits(e->u.select.no);
+        return loses_digits(s, e->u.fma.a) || loses_digits(s, e->u.fma.b) ||
+               loses_digits(s, e->u.fma.c);
+    case KJ_TE_CALL: return call_loses_digits(s, e);
+    case KJ_TE_SELECT: return loses_digits(s, e->u.select.yes) || loses_digits(s, e->u.select.no);
     default: return false;
     }
 }
@@ -188,8 +224,8 @@ static void warn_of_passed(kj_sema *s, const kj_texpr *a, kj_span used)
 
 void kj_warn_of_digits(kj_sema *s, const kj_texpr *a, kj_dtype to, kj_span span)
 {
-    if (to != KJ_F64 || !kj_of_literals(s, a) || !loses_digits(a) ||
-        !kj_warns(s->diag, KJ_RULE_NARROW_LITERAL))
+    if (to != KJ_F64 || !kj_of_literals(s, a) || !kj_warns(s->diag, KJ_RULE_NARROW_LITERAL) ||
+        !loses_digits(s, a))
         return;
     if (is_passed(a)) {
         warn_of_passed(s, a, span);

@@ -174,15 +174,22 @@ typedef struct kj_const_use {
     kj_tarray *array;
 } kj_const_use;
 
+/* Has what a variable was given so far all its digits in an f32, too; and has somebody relied on that? */
+typedef struct kj_digits {
+    bool lost, asked;
+} kj_digits;
+
 /* What sema knows of a variable beside the kj_var. */
 typedef struct kj_var_note {
     kj_var *var;
     const kj_texpr *host; /* its value as an expression that the host can evaluate, or NULL */
     bool assigned;
-    int64_t least;    /* it is known not to be less; INT64_MIN: nothing is */
-    int64_t most;     /* likewise, nor to be more; INT64_MAX: nothing is */
-    kj_open *open;    /* it began as a literal; or NULL */
-    bool of_literals; /* so far it was given literals, and what was computed of them */
+    int64_t least;     /* it is known not to be less; INT64_MIN: nothing is */
+    int64_t most;      /* likewise, nor to be more; INT64_MAX: nothing is */
+    kj_open *open;     /* it began as a literal; or NULL */
+    bool of_literals;  /* so far it was given literals, and what was computed of them */
+    bool exact;        /* of those that are assigned once: all digits of these are there */
+    kj_digits *digits; /* of an open one */
 } kj_var_note;
 
 /* What a condition has told of a variable, and what was known before (body/facts.c). */
@@ -496,6 +503,10 @@ kj_texpr *kj_te_index(kj_sema *s, kj_index which, int axis, kj_span span);
 bool kj_loses_digits(double x);
 /* An f32 only since that is what numbers are that meet no other type? */
 bool kj_of_literals(const kj_sema *s, const kj_texpr *e);
+/* A variable is given e, once and for all. */
+void kj_note_literals(kj_sema *s, const kj_var *v, const kj_texpr *e);
+/* Has it all digits for certain? Of what is computed nothing is. */
+bool kj_keeps_digits(const kj_sema *s, const kj_texpr *e);
 /* A scalar of a type that stands in the source: that one, if it is such an f32, is meant. */
 kj_operand kj_asked_for(kj_sema *s, kj_operand v);
 /* Warns where `a`, about to be converted for what stands at span, is no longer what it was, since it was an f32. */

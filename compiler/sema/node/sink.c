@@ -154,7 +154,7 @@ kj_texpr *kj_hold(kj_sema *s, kj_texpr *e, const char *name)
     if (kj_is_leaf(e))
         return e;
     kj_var *v = kj_new_var(s, name, e->span, e->type, false);
-    s->vars[v->id].of_literals = kj_of_literals(s, e);
+    kj_note_literals(s, v, e);
     kj_emit_decl(s, v, e, e->span);
     return kj_te_var(s, v, e->span);
 }
@@ -164,7 +164,7 @@ static kj_texpr *spill_expr(kj_sema *s, kj_texpr *e, kj_tstmt ***at)
     if (kj_is_stable(e))
         return e;
     kj_var *var = kj_new_var(s, "t", e->span, e->type, false);
-    s->vars[var->id].of_literals = kj_of_literals(s, e);
+    kj_note_literals(s, var, e);
     kj_tstmt *st = new_stmt(s, KJ_TS_DECL, e->span);
     st->u.decl.var = var;
     st->u.decl.init = e;

@@ -33,6 +33,7 @@ struct kj_open {
     kj_dtype wanted;   /* what a walk that was kept would have it be; KJ_VOID: that type */
     kj_span decided;   /* the value that first gave it the type; empty: a literal */
     kj_dtype as;       /* and that type; KJ_VOID: none */
+    kj_digits digits;  /* whatever it was given in a walk with types */
     /* In this walk: */
     kj_dtype given; /* what typed values have in common */
     literals literals;
@@ -46,6 +47,7 @@ struct kj_opens {
     size_t n, room;
     bool guessing; /* this walk is not kept: what is not known is a literal */
     bool learnt;
+    bool misled;   /* of what somebody relied on for its digits not all has them */
     bool doubtful; /* a literal beyond i32 was given something typed, which may be narrower */
 };
 
@@ -170,6 +172,26 @@ static void make_room(kj_arena *arena, kj_opens *opens)
         chain(opens, o);
 }
 
+static bool keeps_digits(const kj_sema *s, const kj_operand *v)
+{
+    switch (v->kind) {
+    case KJ_V_LITERAL:
+        return !kj_is_float(v->u.literal.type) || !kj_loses_digits((float)v->u.literal.f);
+    case KJ_V_CHOICE:
+        return keeps_digits(s, &v->u.choice.arms[0]) && keeps_digits(s, &v->u.choice.arms[1]);
+    case KJ_V_SCALAR: return kj_keeps_digits(s, v->u.scalar.e);
+    default: return false;
+    }
+}
+
+static void note_digits(kj_sema *s, kj_open *o, const kj_operand *v)
+{
+    if (s->opens->guessing || o->digits.lost || keeps_digits(s, v))
+        return;
+    s->opens->misled |= o->digits.asked;
+    o->digits.lost = true;
+}
+
 kj_open *kj_open_variable(kj_sema *s, const char *name, kj_span span, const kj_operand *first)
 {
     if (!s->opens || alone(first) == KJ_VOID)
@@ -200,6 +222,7 @@ kj_open *kj_open_variable(kj_sema *s, const char *name, kj_span span, const kj_o
     o->first = KJ_NEW(s->arena, kj_operand);
     *o->first = *first;
     add_literal(&o->literals, first);
+    note_digits(s, o, first);
     return o;
 }
 
@@ -222,6 +245,11 @@ kj_operand kj_open_typed(kj_sema *s, const kj_open *o, kj_operand v)
     return kj_coerce_type(s, v, &type, kj_arena_printf(s->diag->arena, "'%s'", o->name));
 }
 
+kj_digits *kj_open_digits(kj_open *o)
+{
+    return o ? &o->digits : NULL;
+}
+
 /* That of a variable, or of a complex variable's parts. */
 static kj_open *open_of(kj_sema *s, const kj_operand *v)
 {
@@ -236,6 +264,7 @@ void kj_open_given(kj_sema *s, const kj_operand *to, const kj_operand *v)
     kj_dtype literal = alone(v), given = kj_type_of(v);
     if (!o || (literal == KJ_VOID && !is_number(given)))
         return;
+    note_digits(s, o, v);
     if (to->kind == KJ_V_SCALAR && v->kind == KJ_V_SCALAR && !kj_of_literals(s, v->u.scalar.e))
         s->vars[to->u.scalar.e->u.var->id].of_literals = false;
     if (literal != KJ_VOID && v->open)
@@ -340,11 +369,11 @@ static void begin_walk(kj_opens *opens, bool guessing)
     for (kj_open *o = opens->first; o; o = o->next) {
         o->given = o->now = KJ_VOID;
         o->literals = no_literals;
-        o->fresh = false;
+        o->fresh = o->digits.asked = false;
         o->wanted = guessing ? o->wanted : KJ_VOID;
     }
     opens->guessing = guessing;
-    opens->learnt = false;
+    opens->learnt = opens->misled = false;
 }
 
 /* What the whole of a walk tells. firm: no type gives way to one that does not hold it, so that there
@@ -407,9 +436,12 @@ void kj_walk_open(kj_sema *s, kj_body_walk *walk, void *ctx)
     for (int walks = 1;; walks++) {
         walk_once(s, &opens, false, walks > FIRM, walk, ctx);
         bool narrow = opens.learnt, doubt = opens.doubtful || s->diag->errors > was.diag.errors;
-        if (!opens.first || walks >= MAX_WALKS || !(narrow || (doubt && walks == 1)))
+        bool done = !opens.first || walks >= MAX_WALKS || !(narrow || (doubt && walks == 1));
+        if (done && !(opens.misled && walks < MAX_WALKS))
             return;
-        if (!guess(s, &opens, walk, ctx, &was, &walks) && narrow)
+        if (done)
+            go_back(s, &was);
+        else if (!guess(s, &opens, walk, ctx, &was, &walks) && narrow)
             take_wanted(&opens);
     }
 }

@@ -91,6 +91,7 @@ void kj_walk_open(kj_sema *s, kj_body_walk *walk, void *ctx);
  * type. And what it begins as, in the variable's type. */
 kj_open *kj_open_variable(kj_sema *s, const char *name, kj_span span, const kj_operand *first);
 kj_operand kj_open_typed(kj_sema *s, const kj_open *o, kj_operand v);
+kj_digits *kj_open_digits(kj_open *o); /* NULL of NULL */
 /* A variable is assigned; is read. */
 void kj_open_given(kj_sema *s, const kj_operand *to, const kj_operand *v);
 /* Of a guess: a variable of which nothing is known but whether it began as a float. */
