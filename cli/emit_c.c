@@ -17,8 +17,10 @@ typedef struct emission {
     kjit_context *ctx;
     const options *o;
     kjit_module *mod;
-    char *path;             /* of the source, without .c */
-    char prefix[MOST_NAME]; /* of what is declared */
+    char *path;                   /* of the source, without .c */
+    char prefix[MOST_NAME];       /* of what is declared */
+    char (*functions)[MOST_NAME]; /* "load", then the kernels', by number, behind the prefix */
+    bool *made;                   /* by kernel: there is code for it */
     FILE *out;
 } emission;
 
@@ -35,30 +37,64 @@ static void c_name(char out[MOST_NAME], const char *name)
     out[n] = '\0';
 }
 
-/* That of a parameter: not one of C's words, C++'s, or of the function's own names. */
-static void param_name(char out[MOST_NAME], const char *name)
+/* Is it one of C's words, of C++'s, of names that headers have, or of the functions' own? */
+static bool is_taken(const char *name)
 {
-    static const char words[] = " alignas alignof and asm auto bool break case catch char class "
-                                "concept const constexpr continue default delete "
-                                "do double else enum explicit export extern false float for friend "
-                                "goto if inline int long mutable namespace "
-                                "new not nullptr operator or private protected public register "
-                                "requires restrict return short signed sizeof "
-                                "static struct switch template this throw true try typedef typeid "
-                                "typename union unsigned using virtual void "
-                                "volatile while xor mod config ";
+    static const char words[] = " alignas alignof and and_eq asm auto bitand bitor bool break case "
+                                "catch char class compl concept const "
+                                "consteval constexpr constinit continue decltype default delete do "
+                                "double dynamic_cast else enum explicit export "
+                                "extern false float for friend goto if inline int long mutable "
+                                "namespace new noexcept not not_eq nullptr operator or "
+                                "or_eq private protected public register reinterpret_cast requires "
+                                "restrict return short signed sizeof static "
+                                "static_assert static_cast struct switch template this "
+                                "thread_local throw true try typedef typeid typename typeof "
+                                "typeof_unqual union unsigned using virtual void volatile wchar_t "
+                                "while xor xor_eq linux unix NULL mod config args "
+                                "dtype_of image ";
     char word[MOST_NAME + 2];
-    c_name(out, name);
-    snprintf(word, sizeof word, " %s ", out);
-    size_t n = strlen(out);
-    if (strstr(words, word) && n + 1 < MOST_NAME)
-        memcpy(out + n, "_", 2);
+    size_t n = strlen(name);
+    snprintf(word, sizeof word, " %s ", name);
+    return strstr(words, word) || strncmp(name, "kjit_", 5) == 0 ||
+           (n > 2 && strcmp(name + n - 2, "_t") == 0);
+}
+
+typedef char c_names[][MOST_NAME];
+
+/* Makes names[i] another than those before it, by underscores behind it. */
+static void set_apart(c_names names, int i)
+{
+    for (int k = 0; k < i;) {
+        size_t n = strlen(names[i]);
+        bool same = strcmp(names[k], names[i]) == 0;
+        if (same && n + 1 < MOST_NAME)
+            memcpy(names[i] + n, "_", 2);
+        k = same && n + 1 < MOST_NAME ? 0 : k + 1;
+    }
 }
 
 static const char *file_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
+}
+
+static bool name_functions(emission *e)
+{
+    int n = 0;
+    while (kjit_module_kernel(e->mod, n))
+        n++;
+    e->functions = calloc((size_t)n + 1, sizeof *e->functions);
+    e->made = calloc((size_t)n + 1, sizeof *e->made);
+    if (!e->functions || !e->made)
+        return false;
+    c_name(e->functions[0], "load");
+    for (int i = 0; i < n; i++) {
+        c_name(e->functions[i + 1], kjit_module_kernel(e->mod, i));
+        set_apart(e->functions, i + 1);
+    }
+    return true;
 }
 
 /* -o NAME.c, else that of the file, here. */
@@ -81,7 +117,14 @@ static int choose_names(emission *e)
     memcpy(e->path, from, size);
     e->path[size] = '\0';
     c_name(e->prefix, file_of(e->path));
-    return EXIT_OK;
+    const char *own = file_of(e->path);
+    if (!*own || strpbrk(own, "\"\\\n") || strcmp(own, "kjit") == 0 || strcmp(own, "stdint") == 0) {
+        complain("'%s.h' is no name for a header of C beside kjit.h and stdint.h: -o NAME.c gives "
+                 "another",
+                 own);
+        return EXIT_USAGE;
+    }
+    return name_functions(e) ? EXIT_OK : EXIT_FAILED;
 }
 
 /* ---- A kernel's function ---- */
@@ -120,19 +163,30 @@ static bool get_param(const emission *e, const char *kernel, int i, kjit_kernel_
     return kjit_module_kernel_param(e->mod, kernel, i, out) == KJIT_OK;
 }
 
-/* "kjit_status app_scale(kjit_module *mod, const kjit_config *config, float a, kjit_array *x)" */
-static void put_head(const emission *e, const kjit_kernel_decl *k)
+/* Those of the kernel's parameters; for free(). */
+static c_names *param_names(const emission *e, const kjit_kernel_decl *k)
 {
-    char name[MOST_NAME], param[MOST_NAME];
+    kjit_kernel_param p;
+    char(*names)[MOST_NAME] = calloc((size_t)k->nparams + 1, sizeof *names);
+    for (int i = 0; names && i < k->nparams && get_param(e, k->name, i, &p); i++) {
+        c_name(names[i], p.name);
+        size_t n = strlen(names[i]);
+        if (is_taken(names[i]) && n + 1 < MOST_NAME)
+            memcpy(names[i] + n, "_", 2);
+        set_apart(names, i);
+    }
+    return (c_names *)names;
+}
+
+/* "kjit_status app_scale(kjit_module *mod, const kjit_config *config, float a, kjit_array *x)" */
+static void put_head(const emission *e, int kernel, const kjit_kernel_decl *k, c_names params)
+{
     kjit_kernel_param p;
     as how;
-    c_name(name, k->name);
     fprintf(e->out, "kjit_status %s_%s(kjit_module *mod, const kjit_config *config", e->prefix,
-            name);
-    for (int i = 0; i < k->nparams && get_param(e, k->name, i, &p); i++) {
-        param_name(param, p.name);
-        fprintf(e->out, ", %s%s", type_of(&p, &how), param);
-    }
+            e->functions[kernel + 1]);
+    for (int i = 0; i < k->nparams && get_param(e, k->name, i, &p); i++)
+        fprintf(e->out, ", %s%s", type_of(&p, &how), params[i]);
     fputc(')', e->out);
 }
 
@@ -147,13 +201,12 @@ static void put_value(const emission *e, const char *kernel, int i, const kjit_k
                 name);
 }
 
-static void put_argument(const emission *e, const char *kernel, int i, const kjit_kernel_param *p)
+static void put_argument(const emission *e, const char *kernel, int i, const kjit_kernel_param *p,
+                         const char *name)
 {
     static const char *const forms[] = {"array", "i64", "u64", "f64", "bool"};
-    char name[MOST_NAME];
     as how;
     type_of(p, &how);
-    param_name(name, p->name);
     if (how == AS_ARG)
         fprintf(e->out, "        %s,\n", name);
     else if (how == AS_VALUE)
@@ -162,16 +215,16 @@ static void put_argument(const emission *e, const char *kernel, int i, const kji
         fprintf(e->out, "        kjit_arg_%s(%s),\n", forms[how], name);
 }
 
-static void put_function(const emission *e, const kjit_kernel_decl *k)
+static void put_function(const emission *e, int kernel, const kjit_kernel_decl *k, c_names params)
 {
     kjit_kernel_param p;
     fputc('\n', e->out);
-    put_head(e, k);
+    put_head(e, kernel, k, params);
     fputs("\n{\n", e->out);
     if (k->nparams > 0)
         fputs("    kjit_arg args[] = {\n", e->out);
     for (int i = 0; i < k->nparams && get_param(e, k->name, i, &p); i++)
-        put_argument(e, k->name, i, &p);
+        put_argument(e, k->name, i, &p, params[i]);
     if (k->nparams > 0)
         fputs("    };\n", e->out);
     fprintf(e->out, "    return kjit_launch(mod, \"%s\", config, %s, %d);\n}\n", k->name,
@@ -180,30 +233,39 @@ static void put_function(const emission *e, const kjit_kernel_decl *k)
 
 /* ---- The files ---- */
 
-typedef void kernel_step(const emission *e, const kjit_kernel_decl *k);
+typedef void kernel_step(const emission *e, int kernel, const kjit_kernel_decl *k, c_names params);
 
-static void each_kernel(const emission *e, kernel_step *step)
+/* False: out of memory. */
+static bool each_kernel(const emission *e, kernel_step *step)
 {
     const char *name;
-    for (int i = 0; (name = kjit_module_kernel(e->mod, i)) != NULL; i++) {
+    bool ok = true;
+    for (int i = 0; ok && (name = kjit_module_kernel(e->mod, i)) != NULL; i++) {
         kjit_kernel_decl k = {.size = sizeof k};
-        if (kjit_module_kernel_decl(e->mod, name, &k) == KJIT_OK)
-            step(e, &k);
+        if (kjit_module_kernel_decl(e->mod, name, &k) != KJIT_OK)
+            continue;
+        c_names *params = param_names(e, &k);
+        ok = params != NULL;
+        if (ok)
+            step(e, i, &k, *params);
+        free(params);
     }
+    return ok;
 }
 
 static void put_comment(const emission *e, const char *text)
 {
     for (; *text; text++) {
         fputc(*text, e->out);
-        if (text[0] == '*' && text[1] == '/')
+        if ((text[0] == '*' && text[1] == '/') || (text[0] == '/' && text[1] == '*'))
             fputc(' ', e->out);
         if (*text == '\n')
             fputs(" * ", e->out);
     }
 }
 
-static void put_declaration(const emission *e, const kjit_kernel_decl *k)
+static void put_declaration(const emission *e, int kernel, const kjit_kernel_decl *k,
+                            c_names params)
 {
     fputs("\n/* ", e->out);
     put_comment(e, k->head);
@@ -216,11 +278,11 @@ static void put_declaration(const emission *e, const kjit_kernel_decl *k)
         put_comment(e, k->requirements);
     }
     fputs(" */\n", e->out);
-    put_head(e, k);
+    put_head(e, kernel, k, params);
     fputs(";\n", e->out);
 }
 
-static void put_header(const emission *e)
+static bool put_header(const emission *e)
 {
     fprintf(e->out,
             "/* The kernels of %s, compiled ahead of time by kjit %s: link with libkjit-rt, or "
@@ -233,8 +295,9 @@ static void put_header(const emission *e)
             "/* Their module, for kjit_module_free. */\n"
             "kjit_status %s_load(kjit_context *ctx, kjit_module **out);\n",
             file_of(e->o->arguments[0]), kjit_version(), e->prefix, e->prefix, e->prefix);
-    each_kernel(e, put_declaration);
+    bool ok = each_kernel(e, put_declaration);
     fputs("\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n", e->out);
+    return ok;
 }
 
 /* Has a kernel a record for a parameter that is no array? */
@@ -254,7 +317,7 @@ static void put_dtype_of(const emission *e)
 {
     fputs("\n/* Of a parameter that is a record, whose number is the context's own. */\n"
           "static kjit_dtype dtype_of(kjit_module *mod, const char *kernel, int i)\n{\n"
-          "    kjit_kernel_param p = {.size = sizeof p};\n"
+          "    kjit_kernel_param p;\n    p.size = sizeof p;\n"
           "    kjit_module_kernel_param(mod, kernel, i, &p);\n    return p.dtype;\n}\n",
           e->out);
 }
@@ -272,7 +335,7 @@ static void put_image(const emission *e, const char *image, size_t size)
     fputs("\n};\n", e->out);
 }
 
-static void put_source(const emission *e, const char *image, size_t size)
+static bool put_source(const emission *e, const char *image, size_t size)
 {
     fprintf(e->out,
             "/* Made by kjit build --emit=c of %s: see %s.h. */\n#include \"%s.h\"\n\n#include "
@@ -285,7 +348,7 @@ static void put_source(const emission *e, const char *image, size_t size)
             e->prefix, size);
     if (takes_records(e))
         put_dtype_of(e);
-    each_kernel(e, put_function);
+    return each_kernel(e, put_function);
 }
 
 /* One of the two, complete or not at all. */
@@ -298,11 +361,8 @@ static int write_part(emission *e, const char *ending, const char *image, size_t
     path = malloc(room);
     if (e->out && path) {
         snprintf(path, room, "%s%s", e->path, ending);
-        if (image)
-            put_source(e, image, size);
-        else
-            put_header(e);
-        code = fclose(e->out) == 0 ? EXIT_OK : EXIT_FAILED;
+        bool ok = image ? put_source(e, image, size) : put_header(e);
+        code = fclose(e->out) == 0 && ok ? EXIT_OK : EXIT_FAILED;
     }
     if (code == EXIT_OK && !write_file(path, text, length)) {
         complain("'%s' cannot be written: %s", path, strerror(errno));
@@ -314,6 +374,19 @@ static int write_part(emission *e, const char *ending, const char *image, size_t
 }
 
 /* ---- What there is code for ---- */
+
+/* Has a kernel a const parameter that `argument` gives a value? */
+static bool is_const(const emission *e, const char *argument)
+{
+    const char *name;
+    kjit_kernel_param p;
+    size_t size = strcspn(argument, "=");
+    for (int i = 0; (name = kjit_module_kernel(e->mod, i)) != NULL; i++)
+        for (int k = 0; get_param(e, name, k, &p); k++)
+            if (p.is_const && strlen(p.name) == size && memcmp(p.name, argument, size) == 0)
+                return true;
+    return false;
+}
 
 static bool is_param(kjit_module *mod, const char *argument)
 {
@@ -339,9 +412,10 @@ static int run_block(const emission *e)
     kjit_run_options run = {.params = params, .interrupted = stop_running};
     int code = params ? EXIT_OK : EXIT_FAILED;
     for (int i = 1; i < o->narguments && code == EXIT_OK; i++) {
-        if (is_param(e->mod, o->arguments[i]))
+        bool of_run = is_param(e->mod, o->arguments[i]);
+        if (of_run)
             params[run.nparams++] = o->arguments[i];
-        else
+        if (!of_run || is_const(e, o->arguments[i]))
             code = assume_value(e->ctx, e->mod, o->arguments[i]);
     }
     if (code == EXIT_OK && kjit_module_has_run(e->mod)) {
@@ -357,9 +431,23 @@ static int run_block(const emission *e)
 
 static void tell(void *user, const char *kernel, const char *launch)
 {
-    const options *o = user;
-    if (!o->quiet)
+    const emission *e = user;
+    const char *name;
+    for (int i = 0; (name = kjit_module_kernel(e->mod, i)) != NULL; i++)
+        e->made[i] |= strcmp(name, kernel) == 0;
+    if (!e->o->quiet)
         fprintf(stderr, "kjit: %s: %s\n", kernel, launch);
+}
+
+static void tell_of_others(const emission *e)
+{
+    const char *name;
+    for (int i = 0; (name = kjit_module_kernel(e->mod, i)) != NULL; i++)
+        if (!e->made[i])
+            complain("kernel '%s' has no code: the run block does not launch it, and a const "
+                     "parameter of it has no value "
+                     "(name=value gives one)",
+                     name);
 }
 
 int emit_c(kjit_context *ctx, const options *o, kjit_module *mod)
@@ -367,7 +455,13 @@ int emit_c(kjit_context *ctx, const options *o, kjit_module *mod)
     emission e = {.ctx = ctx, .o = o, .mod = mod};
     void *image = NULL;
     size_t size = 0;
-    int code = choose_names(&e);
+    int code = EXIT_OK;
+    if (o->kernel) {
+        complain("--kernel: the form c is all of a file's kernels");
+        return EXIT_USAGE;
+    }
+    note_no_kernels(o, mod);
+    code = choose_names(&e);
     if (code == EXIT_OK)
         code = run_block(&e);
     if (code == EXIT_OK) {
@@ -377,15 +471,19 @@ int emit_c(kjit_context *ctx, const options *o, kjit_module *mod)
                                                             : NULL,
                                      .archs = o->arch_list,
                                      .told = tell,
-                                     .user = (void *)o};
+                                     .user = &e};
         kjit_status status = kjit_module_image(mod, &wanted, &image, &size);
         code = status == KJIT_OK ? EXIT_OK : library_failed(ctx, status);
     }
+    if (code == EXIT_OK)
+        tell_of_others(&e);
     if (code == EXIT_OK)
         code = write_part(&e, ".h", NULL, 0);
     if (code == EXIT_OK)
         code = write_part(&e, ".c", image, size);
     free(image);
+    free(e.functions);
+    free(e.made);
     free(e.path);
     return code;
 }

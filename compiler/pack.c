@@ -38,7 +38,8 @@ void kj_pack_text(kj_pack *p, const char **text)
         kj_text_add(p->out, *text ? *text : "", size);
         return;
     }
-    char *copy = size ? kj_pack_room(p, NULL, (int)size, 1) : NULL;
+    p->failed |= size > (size_t)(p->end - p->at);
+    char *copy = size && !p->failed ? KJ_NEW_ARRAY(p->arena, char, size + (size_t)1) : NULL;
     if (copy)
         kj_pack_bytes(p, copy, size);
     *text = copy;

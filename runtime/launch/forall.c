@@ -1,6 +1,7 @@
 /* Launches for all of so many elements, whose blocks are chosen by what the device says of the
  * code; and what it says to those who ask. */
 #include "launch/launch.h"
+#include "module/image.h"
 
 /* ---- For all of so many elements ---- */
 
@@ -11,7 +12,8 @@ static int64_t usual_block(const kj_kernel *k, int64_t n)
     const kj_device_ops *ops = k->mod->ctx->ops;
     int64_t block = n / 256 < ops->max_grid[0] ? 256 : ops->max_threads;
     int64_t bound = k->decl->launch_bounds[0];
-    return bound > 0 && bound < block ? bound : block;
+    block = bound > 0 && bound < block ? bound : block;
+    return k->mod->image ? kj_image_block(k, block) : block;
 }
 
 static kjit_status bind_for_all(kj_binding *b, int64_t n, int64_t block, const kjit_arg *args,
@@ -90,7 +92,7 @@ static kjit_status bind_best(kj_binding *b, int64_t n, const kjit_arg *args, int
 {
     const kj_kernel *k = b->kernel;
     kjit_status status = bind_for_all(b, n, usual_block(k, n), args, nargs);
-    bool choice = status == KJIT_OK && n > 0 && k->mod->ctx->ops->code;
+    bool choice = status == KJIT_OK && n > 0 && k->mod->ctx->ops->code && !k->mod->image;
     return choice ? bind_chosen(b, n, args, nargs) : status;
 }
 

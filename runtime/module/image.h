@@ -57,6 +57,9 @@ void kj_image_pack_made(kj_pack *p, const kjit_module *mod, kj_made *made);
 /* Code for a launch (image_read.c): the first of `n` that differ in `unheld` alone; NULL: there is none. */
 const kj_made *kj_image_find(const kj_kernel *kernel, const uint64_t *key, int *n);
 const kj_made *kj_image_find_replay(const kj_kernel *kernel, const uint64_t *key, bool apart);
+/* Threads of a block along x alone that there is code for: `usual`, else the most below it, else the least; 'usual'
+ * where there is none. */
+int64_t kj_image_block(const kj_kernel *kernel, int64_t usual);
 /* Unpacks it; may leave by the arena. False: it is no code. */
 bool kj_image_code(const kjit_module *mod, const kj_made *made, kj_arena *arena, kj_code *out);
 /* KJIT_COMPILE: there is no such code. */

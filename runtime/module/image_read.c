@@ -207,6 +207,23 @@ const kj_made *kj_image_find_replay(const kj_kernel *kernel, const uint64_t *key
     return find_relaxed(kernel, apart ? KJ_MADE_TO_REPLAY_APART : KJ_MADE_TO_REPLAY, key, &n);
 }
 
+int64_t kj_image_block(const kj_kernel *kernel, int64_t usual)
+{
+    const kj_image *image = kernel->mod->image;
+    int64_t below = 0, above = 0;
+    for (int i = 0; i < image->n; i++) {
+        const kj_made *m = &image->made[i];
+        int64_t x = m->spec.block[0];
+        if (&kernel->mod->kernels[m->kernel] != kernel || m->spec.block[1] * m->spec.block[2] != 1)
+            continue;
+        if (x <= usual)
+            below = x > below ? x : below;
+        else
+            above = above == 0 || x < above ? x : above;
+    }
+    return below ? below : above ? above : usual;
+}
+
 bool kj_image_code(const kjit_module *mod, const kj_made *made, kj_arena *arena, kj_code *out)
 {
     kj_pack p = {.arena = arena,

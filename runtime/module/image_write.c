@@ -305,6 +305,10 @@ static void write_image(void *data)
     if (!are_targets(w, cpus, false) || !are_targets(w, gpus, true))
         return;
     int n = each_target(w, gpus, true, NULL, each_target(w, cpus, false, NULL, 0));
+    if (n == 0)
+        w->errors = "there is to be code for no level of CPUs and no GPU";
+    if (w->errors)
+        return;
     kj_text_add(&w->out, KJ_IMAGE_MAGIC "\0\0\0\0\0\0\0", KJ_IMAGE_HEAD);
     kj_pack_text(&p, &identity);
     kj_image_pack_module(&p, w->mod);

@@ -144,6 +144,15 @@ static void test_others(void **state)
     kjit_config config = {.grid = {1}, .block = {256}};
     OK(kjit_launch(mod, "usual", &config, (kjit_arg[]){kjit_arg_array(a)}, 1));
     assert_true(x[255] == 1);
+    x[255] = 0;
+    OK(kjit_launch_forall(mod, "usual", 256, NULL, (kjit_arg[]){kjit_arg_array(a)}, 1));
+    assert_true(x[255] == 1);
+    int32_t few[100] = {1};
+    kjit_array *f = wrap(few, KJIT_I32, 1, SHAPE(100)); /* there is code for blocks of 64 alone */
+    OK(kjit_launch_forall(mod, "scale", 100, NULL, (kjit_arg[]){kjit_arg_array(f), kjit_arg_i64(2)},
+                          2));
+    assert_int_equal(few[0], 2);
+    kjit_array_free(f);
     OK(kjit_module_record(mod, "Pair", &pair));
     assert_string_equal(kjit_module_record_name(mod, 0), "Pair");
     FAILS(kjit_module_record(mod, "Pairs", &pair), KJIT_NOT_FOUND, "did you mean 'Pair'?");
