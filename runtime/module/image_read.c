@@ -70,7 +70,7 @@ static void read_targets(kj_pack *p, reading *r)
         if (runs_here(r, image->target))
             chosen = image;
     }
-    if (!chosen)
+    if (!chosen && !p->failed)
         refuse(r, KJIT_NO_DEVICE,
                kj_arena_printf(p->arena, "its code is for %s, which %s does not run", names.data,
                                r->mod->ctx->ops->code ? "this GPU" : "this CPU"));
