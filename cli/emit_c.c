@@ -460,6 +460,10 @@ int emit_c(kjit_context *ctx, const options *o, kjit_module *mod)
         complain("--kernel: the form c is all of a file's kernels");
         return EXIT_USAGE;
     }
+    if (o->block[0]) {
+        complain("--block: the form c is for the blocks that the run block launches");
+        return EXIT_USAGE;
+    }
     note_no_kernels(o, mod);
     code = choose_names(&e);
     if (code == EXIT_OK)

@@ -234,18 +234,41 @@ bool kj_image_code(const kjit_module *mod, const kj_made *made, kj_arena *arena,
     return !p.failed;
 }
 
+/* For which launches there is code: of each the one that takes nothing for granted. */
+static void put_launches(kj_text *t, const kj_kernel *kernel)
+{
+    enum { MOST = 4 };
+    const kj_image *image = kernel->mod->image;
+    size_t size = (size_t)kernel->key_words * sizeof(uint64_t);
+    int n = 0;
+    for (int i = 0; i < image->n; i++) {
+        const kj_made *m = &image->made[i];
+        uint64_t relaxed[KJ_MAX_KEY];
+        if (&kernel->mod->kernels[m->kernel] != kernel || m->what != KJ_MADE_TO_RUN)
+            continue;
+        kj_key_relaxed(kernel, m->key, KJ_RELAXED_LAYOUTS, relaxed);
+        if (memcmp(relaxed, m->key, size) != 0 || n++ >= MOST)
+            continue;
+        kj_text_puts(t, n == 1 ? "; there is code for " : "; for ");
+        kj_put_variant(t, kernel, &m->spec);
+    }
+    if (n > MOST)
+        kj_text_printf(t, "; and for %d others", n - MOST);
+    kj_text_puts(t, n == 0 ? ", nor for any other" : "");
+}
+
 kjit_status kj_image_lacks(const kj_kernel *kernel, const kj_spec *spec)
 {
+    kjit_context *ctx = kernel->mod->ctx;
     kj_text t = {0};
     kj_put_variant(&t, kernel, spec);
+    put_launches(&t, kernel);
     kjit_status status =
-        t.failed
-            ? kj_no_memory(kernel->mod->ctx)
-            : kj_fail(
-                  kernel->mod->ctx, KJIT_COMPILE,
-                  "kernel '%s': its module was made ahead of time, and has no code for %s: make "
-                  "it with such a launch",
-                  kernel->decl->name, t.data);
+        t.failed ? kj_no_memory(ctx)
+                 : kj_fail(ctx, KJIT_COMPILE,
+                           "kernel '%s': its module was made ahead of time, and has no "
+                           "code for %s (kjit build makes it for what the run block launches)",
+                           kernel->decl->name, t.data);
     kj_text_free(&t);
     return status;
 }

@@ -349,8 +349,8 @@ kjit_status kjit_module_image(kjit_module *mod, const kjit_image_options *option
     if (mod->options.checks & (unsigned)KJ_CHECKS_WATCHED)
         return kj_fail(
             ctx, KJIT_INVALID,
-            "the module's launches are looked at for races or what was not set: an image "
-            "cannot be");
+            "the module's launches are checked for races or what was not set (race, init, all), "
+            "which an image's cannot be: leave that out");
     if (options)
         memcpy(&taken, options, options->size < sizeof taken ? options->size : sizeof taken);
     writing w = {.mod = mod, .options = &taken};

@@ -77,6 +77,11 @@ static void end(kj_run *r)
 
 static kjit_status no_run_block(kjit_module *mod, const kjit_run_options *options)
 {
+    if (mod->image)
+        return kj_fail(
+            mod->ctx, KJIT_NOT_FOUND,
+            "%s was made ahead of time: of its file there are the kernels, and no run block",
+            mod->source.name);
     kj_text hint = {0};
     const char *message = kj_run_suggest(mod->program, &hint);
     kjit_status status =

@@ -95,7 +95,8 @@ static void test_launches(void **state)
     FAILS(scale(mod, KJIT_I32, x, 10, 32), KJIT_COMPILE,
           "kernel 'scale': its module was made ahead of time, and has no code for block (32, 1, "
           "1), T = "
-          "i32: make it with such a launch");
+          "i32; there is code for block (64, 1, 1), T = i32 (kjit build makes it for what the run "
+          "block launches)");
     FAILS(scale(mod, KJIT_I64, wide, 4, 64), KJIT_COMPILE, "T = i64");
     kjit_module_free(mod);
     free(made.bytes);
@@ -361,7 +362,7 @@ static void test_other_contexts(void **state)
         FAILS(kjit_module_emit(mod, forms[i], NULL, NULL, &text, NULL), KJIT_INVALID,
               "test.knl was made ahead of time: its kernels are code, without a form");
     FAILS(kjit_module_kernel_info(mod, "scale", NULL, &info), KJIT_INVALID, "without a form");
-    FAILS(kjit_run(mod, NULL), KJIT_NOT_FOUND, "run");
+    FAILS(kjit_run(mod, NULL), KJIT_NOT_FOUND, "there are the kernels, and no run block");
     FAILS(kjit_cache_list(ctx, mod, no_entry, NULL), KJIT_INVALID, "ahead of time");
     assert_int_equal(kjit_module_test(mod, 0, &test), 0);
     assert_int_equal(kjit_module_diagnostics(mod, NULL, 0), 0);

@@ -1,6 +1,7 @@
 /* Finds the NVIDIA driver, asks it for its entry points and devices: once a process. What goes
  * wrong is kept as a sentence. */
 #include <dlfcn.h>
+#include <link.h>
 #include <llvm/Config/llvm-config.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -85,8 +86,28 @@ static void *open_in_folders(void)
     return library;
 }
 
+/* A shared library of the program's, if it has one. */
+static int find_shared(struct dl_phdr_info *info, size_t size, void *found)
+{
+    (void)size;
+    *(bool *)found |= strstr(info->dlpi_name, ".so") && !strstr(info->dlpi_name, "linux-vdso");
+    return 0;
+}
+
+/* A driver has threads, of another C library than a static program's: it would end there. */
+static bool is_static_program(void)
+{
+    bool shared = false;
+    dl_iterate_phdr(find_shared, &shared);
+    return !shared;
+}
+
 static bool open_library(loading *l)
 {
+    if (is_static_program()) {
+        kj_because(&l->why, KJIT_NO_DEVICE, "a static program cannot load the NVIDIA driver");
+        return false;
+    }
     const char *path = secure_getenv("KJIT_CUDA_DRIVER");
     bool named = path && *path;
     l->library = dlopen(named ? path : NAME, RTLD_NOW | RTLD_LOCAL);
