@@ -202,13 +202,24 @@ static void put_limit(kj_text *t, const kj_source *s, const char *what, int most
 
 enum { MOST_CALLS = 8 }; /* that are shown */
 
+/* Was it made for an expression, so that it stands in no file? */
+static bool is_made(const kj_source *s, kj_span at)
+{
+    return s->written && at.begin >= s->written && at.begin < kj_source_at(s, 0).end;
+}
+
 /* A call that stands in no file is shown to nobody. */
 static const kj_called *first_written(const kj_source *s, const kj_called *c)
 {
-    uint32_t end = kj_source_at(s, 0).end;
-    while (c && s->written && c->at.begin >= s->written && c->at.begin < end)
+    while (c && is_made(s, c->at))
         c = c->up;
     return c;
+}
+
+/* What a note says there is said of the message's own place. */
+static kj_span place_of_note(const kj_source *s, const kj_message *m)
+{
+    return is_made(s, m->note_span) ? m->span : m->note_span;
 }
 
 static void show_calls(kj_text *t, const kj_source *s, const kj_called *calls)
@@ -233,7 +244,7 @@ const char *kj_diag_text(const kj_diag *d)
         put_place(&t, d->source, m->span, severity_name(m->severity), text, m->hint);
         show_calls(&t, d->source, m->calls);
         if (m->note)
-            put_place(&t, d->source, m->note_span, "note", m->note, NULL);
+            put_place(&t, d->source, place_of_note(d->source, m), "note", m->note, NULL);
         show_calls(&t, d->source, m->note_calls);
     }
     if (d->full)
@@ -345,8 +356,8 @@ const char *kj_diag_json(const kj_diag *d)
         }
         if (m->note) {
             kj_text_printf(&t, ",\"note\":{");
-            put_file(&t, d->source, m->note_span);
-            put_range(&t, d->source, m->note_span);
+            put_file(&t, d->source, place_of_note(d->source, m));
+            put_range(&t, d->source, place_of_note(d->source, m));
             put_field(&t, "message", m->note);
             if (m->note_calls)
                 put_calls(&t, d->source, m->note_calls);

@@ -309,11 +309,28 @@ kj_item *kj_make_failing_test(kj_parser *p, kj_span span, kj_string title, kj_sp
     return i;
 }
 
+/* A use in what was made for an expression takes its place behind those of the file. */
+static bool add_made_use(kj_parser *p, kj_item *item)
+{
+    bool made = item->kind == KJ_I_USE && p->file->begin == 0 && p->source->written > 0 &&
+                item->span.begin >= p->source->written;
+    kj_item **at = &p->file->items;
+    while (made && *at && (*at)->kind == KJ_I_USE)
+        at = &(*at)->next;
+    if (!made || !*at)
+        return false;
+    item->next = *at;
+    *at = item;
+    return true;
+}
+
 void kj_add_item(kj_parser *p, kj_attrs attrs, kj_span span, kj_item *item)
 {
     item->attrs = attrs.first;
     item->span = span;
     item->file = p->file;
+    if (add_made_use(p, item))
+        return;
     if (item->kind == KJ_I_USE && p->last_item && p->last_item->kind != KJ_I_USE)
         kj_error(p->diag, item->span, KJ_RULE_USE,
                  "use stands at the top of a file, before all else");

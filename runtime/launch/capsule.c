@@ -181,7 +181,7 @@ static kjit_status add_files(capsule *c, kj_text *t)
         for (const kj_item *use = program->files[i]->items; use; use = use->next)
             for (int k = 1; use->used && k < program->nfiles; k++)
                 if (program->files[k] == use->used && !is_of_library(use->used)) {
-                    kj_text_printf(t, "use %d %d ", i, k);
+                    kj_text_printf(t, "use %d %d %s", i, k, use->library ? "std." : "");
                     put_rest(t, use->path);
                 }
     }

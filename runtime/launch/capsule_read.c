@@ -266,10 +266,11 @@ static bool find_text(void *user, kj_arena *arena, const kj_wanted *wanted, kj_f
 {
     kj_replay *r = user;
     int from = wanted->from[0] == 'c' ? atoi(wanted->from + 1) : -1;
-    for (int i = 0; i < r->nuses && !wanted->library; i++) {
+    const char *path = kj_arena_printf(arena, "%s%s", wanted->library ? "std." : "", wanted->path);
+    for (int i = 0; i < r->nuses; i++) {
         const kj_replay_use *u = &r->uses[i];
         const kj_replay_file *f = &r->files[u->to];
-        if (u->from != from || !is_written(u->path, wanted->path) || !f->text)
+        if (u->from != from || !is_written(u->path, path) || !f->text)
             continue;
         out->id = kj_arena_printf(arena, "c%d", u->to);
         out->name = f->name;

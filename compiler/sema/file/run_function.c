@@ -96,6 +96,8 @@ static void look_into(reach *r, const kj_symbol *sym)
         v->known = true; /* no function calls itself */
         r->locals = NULL;
         r->file = sym->item->file;
+        for (const kj_generic *g = sym->item->generics; g; g = g->next)
+            bind(r, g->name);
         for (const kj_param_decl *p = sym->item->params; p; p = p->next)
             bind(r, p->name);
         look_through(r, sym->item->body);
@@ -253,15 +255,6 @@ static void check_function(kj_sema *s, const kj_expr *call, const kj_symbol *sym
                g ? "has a type that no argument tells"
                  : "stands beside something with a built-in name",
                g ? g->span : hiding->name_span);
-        return;
-    }
-    const kj_item *use = s->program->file->items;
-    bool own = fn->file == s->program->file;
-    while (!own && use && use->used != fn->file)
-        use = use->next;
-    if (!own && !use) { /* its kernels are of the first file's text */
-        refuse(s, call, fn->name, "is of a file that the one which runs does not use itself",
-               fn->name_span);
         return;
     }
     reach r = {.s = s};

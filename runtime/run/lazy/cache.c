@@ -84,29 +84,37 @@ static kjit_module *take_oldest(kj_lazy_cache *cache)
     return mod;
 }
 
+/* A path means another file in each, but those of the library. */
+static const kj_file *file_wanted(const kj_program *program, const kj_wanted *wanted)
+{
+    for (int i = 0; i < program->nfiles; i++) {
+        bool here = wanted->library || strcmp(program->files[i]->id, wanted->from) == 0;
+        const kj_item *use = here ? program->files[i]->items : NULL;
+        while (use && (!use->used || strcmp(use->path, wanted->path) != 0 ||
+                       use->library != wanted->library))
+            use = use->next;
+        if (use)
+            return use->used;
+    }
+    return wanted->library ? kj_lazy_used(program, wanted->path) : NULL;
+}
+
 /* Files of the run's program, which were found and checked when it was compiled. */
 static bool find_again(void *user, kj_arena *arena, const kj_wanted *wanted, kj_found *out)
 {
-    const kj_program *program = user;
+    const kj_file *file = file_wanted(user, wanted);
     (void)arena;
-    for (int i = 0; i < program->nfiles; i++) {
-        const kj_item *use = program->files[i]->items;
-        while (use && (strcmp(program->files[i]->id, wanted->from) != 0 || !use->used ||
-                       strcmp(use->path, wanted->path) != 0 || use->library != wanted->library))
-            use = use->next;
-        if (!use)
-            continue;
-        const kj_source *source = use->used->source;
-        kj_source_part part = kj_source_at(source, use->used->begin);
-        *out = (kj_found){.id = use->used->id,
-                          .name = part.name,
-                          .text = source->text + part.begin,
-                          .size = part.end - part.begin,
-                          .checked = true};
-        return true;
+    if (!file) {
+        out->error = "a file is missing";
+        return false;
     }
-    out->error = "a file is missing";
-    return false;
+    kj_source_part part = kj_source_at(file->source, file->begin);
+    *out = (kj_found){.id = file->id,
+                      .name = part.name,
+                      .text = file->source->text + part.begin,
+                      .size = part.end - part.begin,
+                      .checked = true};
+    return true;
 }
 
 /* Modules in the cache hold the context, so a context that was let go of keeps no more of them. Gives

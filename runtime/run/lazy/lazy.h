@@ -136,9 +136,12 @@ typedef struct kj_lazy_kernel {
     kj_text functions;          /* what calls those of the file, by names of no variable here */
     kjit_arg *args, few[8];
     int nargs, room, nscalars, nlets;
+    bool uses;   /* `functions` begins with uses of the files that the run's does not use itself */
     bool failed; /* an argument found no memory */
 } kj_lazy_kernel;
 
+/* The file that `use std.<space>` in such a text is of; NULL: it is none of those. */
+const kj_file *kj_lazy_used(const kj_program *program, const char *space);
 /* Adds the arrays of a value to the domain. */
 void kj_lazy_gather(kj_domain *s, kj_rvalue v);
 /* Declares the domain's arrays as parameters a0, a1, ... */

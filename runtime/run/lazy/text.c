@@ -176,15 +176,72 @@ static void put_prefix(const kj_lazy_kernel *k, kj_text *t)
     kj_text_puts(t, prefix);
 }
 
-/* As the run's file says it. */
-static void put_name(const kj_lazy_kernel *k, kj_text *t, const kj_item *fn)
+/* How the run's file uses another; or NULL. */
+static const kj_item *use_of(const kj_program *program, const kj_file *file)
 {
-    const kj_item *use = k->run->program->file->items;
-    while (use && use->used != fn->file)
+    const kj_item *use = program->file->items;
+    while (use && use->used != file)
         use = use->next;
+    return use;
+}
+
+/* The namespace of a file that only others use. */
+static void put_space(kj_text *t, const char *prefix, int file)
+{
+    kj_text_printf(t, "%s%d_", prefix, file);
+}
+
+static const kj_item *use_by_any(const kj_program *program, const kj_file *file)
+{
+    const kj_item *use = NULL;
+    for (int i = 0; i < program->nfiles && !use; i++) {
+        use = program->files[i]->items;
+        while (use && use->used != file)
+            use = use->next;
+    }
+    return use;
+}
+
+const kj_file *kj_lazy_used(const kj_program *program, const char *space)
+{
+    size_t before = strcspn(space, "0123456789");
+    int i = atoi(space + before);
+    return strncmp(space, "call_", strlen("call_")) == 0 && i > 0 && i < program->nfiles
+               ? program->files[i]
+               : NULL;
+}
+
+/* All such files in the order of the program's, in which their texts are kept. What is no file of the library is used as if
+ * it were one that is called as no such is. */
+static void put_uses(kj_lazy_kernel *k, const char *prefix)
+{
+    const kj_program *program = k->run->program;
+    for (int i = 1; i < program->nfiles; i++) {
+        const kj_item *use = use_by_any(program, program->files[i]);
+        if (use_of(program, program->files[i]))
+            continue;
+        kj_text_puts(&k->functions, "use std.");
+        if (use && use->library)
+            kj_text_printf(&k->functions, "%s as ", use->path);
+        put_space(&k->functions, prefix, i);
+        kj_text_puts(&k->functions, "\n");
+    }
+    k->uses = true;
+}
+
+/* As the kernel's text says it. */
+static void put_name(const kj_lazy_kernel *k, kj_text *t, const kj_item *fn, const char *prefix)
+{
+    const kj_program *program = k->run->program;
+    const kj_item *use = use_of(program, fn->file);
+    int i = 0;
+    while (program->files[i] != fn->file)
+        i++;
     if (use)
-        kj_text_printf(t, "%s.", use->name);
-    kj_text_puts(t, fn->name);
+        kj_text_puts(t, use->name);
+    else if (i > 0)
+        put_space(t, prefix, i);
+    kj_text_printf(t, "%s%s", i > 0 ? "." : "", fn->name);
 }
 
 /* That of ours which calls it: no name begins with a digit. */
@@ -196,22 +253,50 @@ static void put_own_name(const kj_lazy_kernel *k, kj_text *t, const kj_item *fn,
     kj_text_puts(t, fn->name);
 }
 
-/* fn call_f<T: float>(call_0: T, call_1: i32) -> T { return f(call_0, call_1) } */
+/* A type parameter has a name of ours: in the call's scope its own would hide what the call names. */
+static void put_type(kj_text *t, const kj_item *fn, const kj_type_ref *type, const char *prefix)
+{
+    const kj_generic *g = fn->generics;
+    while (g && strcmp(g->name, type->name) != 0)
+        g = g->next;
+    kj_text_printf(t, "%s%s", g ? prefix : "", type->name);
+}
+
+/* -> T, -> (T, i32) */
+static void put_result(kj_text *t, const kj_item *fn, const char *prefix)
+{
+    const kj_type_ref *parts = fn->type->parts;
+    kj_text_puts(t, parts ? " -> (" : " -> ");
+    for (const kj_type_ref *type = parts ? parts : fn->type; type;
+         type = parts ? type->next : NULL) {
+        put_type(t, fn, type, prefix);
+        kj_text_puts(t, !parts ? "" : type->next ? ", " : ")");
+    }
+}
+
+/* fn call_f<call_T: float>(call_0: call_T, call_1: i32) -> call_T { return f(call_0, call_1) } */
 static void put_wrapper(kj_lazy_kernel *k, const kj_item *fn, const char *prefix)
 {
+    const kj_program *program = k->run->program;
     kj_text *t = &k->functions;
     int n = 0;
+    if (!k->uses && fn->file != program->file && !use_of(program, fn->file))
+        put_uses(k, prefix);
     kj_text_puts(t, "fn ");
     put_own_name(k, t, fn, prefix);
     for (const kj_generic *g = fn->generics; g; g = g->next)
-        kj_text_printf(t, "%s%s%s%s%s", g == fn->generics ? "<" : "", g->name, g->bound ? ": " : "",
-                       g->bound ? g->bound : "", g->next ? ", " : ">");
+        kj_text_printf(t, "%s%s%s%s%s%s", g == fn->generics ? "<" : "", prefix, g->name,
+                       g->bound ? ": " : "", g->bound ? g->bound : "", g->next ? ", " : ">");
     kj_text_puts(t, "(");
-    for (const kj_param_decl *p = fn->params; p; p = p->next)
-        kj_text_printf(t, "%s%s%d: %s", n ? ", " : "", prefix, n, p->type->name), n++;
-    kj_text_printf(t, ") -> %.*s { return ", (int)(fn->type->span.end - fn->type->span.begin),
-                   k->run->source->text + fn->type->span.begin);
-    put_name(k, t, fn);
+    for (const kj_param_decl *p = fn->params; p; p = p->next) {
+        kj_text_printf(t, "%s%s%d: ", n ? ", " : "", prefix, n);
+        put_type(t, fn, p->type, prefix);
+        n++;
+    }
+    kj_text_puts(t, ")");
+    put_result(t, fn, prefix);
+    kj_text_puts(t, " { return ");
+    put_name(k, t, fn, prefix);
     kj_text_puts(t, "(");
     for (int i = 0; i < n; i++)
         kj_text_printf(t, "%s%s%d", i ? ", " : "", prefix, i);
