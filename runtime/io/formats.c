@@ -148,12 +148,34 @@ static kj_value scaled(kj_value v, kj_dtype to)
     return kj_int(to, (int64_t)((v.u * 255 + 32767) / 65535));
 }
 
+static bool is_complex(const kj_aggregate *of)
+{
+    return of && kj_is_complex_type(of->type);
+}
+
+/* Numbers, or complex ones, as complex ones: of a picture as its numbers are floats. */
+static void convert_to_complex(const kjit_array *from, bool picture, const kj_aggregate *of,
+                               kjit_array *to)
+{
+    const kj_aggregate *parts = from->of;
+    kj_dtype was = parts ? parts->elem : (kj_dtype)from->dtype;
+    bool scales = picture && !parts && (was == KJ_U8 || was == KJ_U16);
+    for (int64_t i = 0; i < 2 * from->size; i++) {
+        kj_value v = kj_int(KJ_I32, 0);
+        if (parts || i % 2 == 0)
+            v = kj_value_read(from->data, was, parts ? i : i / 2);
+        kj_value_write(to->data, i,
+                       scales && i % 2 == 0 ? scaled(v, of->elem) : kj_fold_convert(v, of->elem));
+    }
+}
+
 /* A host array in C or F order as one of another type. */
 static kjit_status convert(const kj_load_request *q, bool picture, kjit_array **a)
 {
     kjit_array *from = *a, *to;
     kj_dtype was = (kj_dtype)from->dtype;
-    if (from->of || q->of)
+    bool complex = is_complex(q->of) && (!from->of || is_complex(from->of));
+    if (!complex && (from->of || q->of))
         return kj_fail(q->ctx, KJIT_TYPE, "'%s' has elements of %s, which do not become %s",
                        q->path, kj_dtype_name(q->ctx, from->dtype),
                        kj_dtype_name(q->ctx, (kjit_dtype)q->dtype));
@@ -163,7 +185,9 @@ static kjit_status convert(const kj_load_request *q, bool picture, kjit_array **
         return status;
     bool scales = picture && (kj_is_float(q->dtype) || q->dtype == KJ_U8 || q->dtype == KJ_U16);
     kj_float_env env = kj_float_enter();
-    for (int64_t i = 0; i < from->size; i++) {
+    if (complex)
+        convert_to_complex(from, picture, q->of, to);
+    for (int64_t i = 0; i < from->size && !complex; i++) {
         kj_value v = kj_value_read(from->data, was, i);
         kj_value_write(to->data, i, scales ? scaled(v, q->dtype) : kj_fold_convert(v, q->dtype));
     }
