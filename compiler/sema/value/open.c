@@ -364,13 +364,14 @@ static void go_back(kj_sema *s, const state *was)
         *was->children = NULL;
 }
 
-static void begin_walk(kj_opens *opens, bool guessing)
+/* firm: what was wanted once is not forgotten. */
+static void begin_walk(kj_opens *opens, bool guessing, bool firm)
 {
     for (kj_open *o = opens->first; o; o = o->next) {
         o->given = o->now = KJ_VOID;
         o->literals = no_literals;
         o->fresh = o->digits.asked = false;
-        o->wanted = guessing ? o->wanted : KJ_VOID;
+        o->wanted = guessing || firm ? o->wanted : KJ_VOID;
     }
     opens->guessing = guessing;
     opens->learnt = opens->misled = false;
@@ -394,11 +395,19 @@ static void end_walk(kj_opens *opens, bool firm)
 static void walk_once(kj_sema *s, kj_opens *opens, bool guessing, bool firm, kj_body_walk *walk,
                       void *ctx)
 {
-    begin_walk(opens, guessing);
+    begin_walk(opens, guessing, firm);
     s->opens = opens;
     walk(s, ctx);
     s->opens = NULL;
     end_walk(opens, firm);
+}
+
+/* One that holds both, where there is one: guesses know nothing of variables that stay literals, so without what
+ * these are given in the end two variables could change their types in turn. */
+static kj_dtype firmly(kj_dtype least, kj_dtype wanted)
+{
+    kj_dtype both = least == KJ_VOID || wanted == KJ_VOID ? KJ_VOID : kj_common_type(least, wanted);
+    return both == KJ_VOID ? least : both;
 }
 
 /* Walks that are not kept, until one teaches nothing; false when they all did not. */
@@ -413,7 +422,7 @@ static bool guess(kj_sema *s, kj_opens *opens, kj_body_walk *walk, void *ctx, co
     } while (opens->learnt && ++*walks < MAX_WALKS);
     for (kj_open *o = opens->first; o; o = o->next) {
         if (o->given != KJ_VOID)
-            o->type = least_type(o);
+            o->type = *walks > FIRM ? firmly(least_type(o), o->wanted) : least_type(o);
         if (o->type == KJ_VOID) /* nothing holds all, and it is what it began as */
             o->decided = (kj_span){0, 0};
     }
