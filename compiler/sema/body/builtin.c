@@ -552,7 +552,8 @@ kj_operand kj_call_expr(kj_sema *s, const kj_expr *e, kj_dtype want)
     const char *text = kj_source_text(s, e->u.call.callee->span, "...");
     if (!first)
         kj_write(s->diag, m, e->span, "%s", text);
-    else if (first && (callee.kind == KJ_V_ARRAY || callee.kind == KJ_V_TUPLE))
+    else if (callee.kind == KJ_V_ARRAY ||
+             (callee.kind == KJ_V_TUPLE && (!callee.u.tuple.of || kj_is_vector(callee.u.tuple.of))))
         kj_write(s->diag, m, e->span, "%s[%s]", text,
                  kj_source_text(s, (kj_span){first->span.begin, last->span.end}, "..."));
     return kj_no_value(e->span);

@@ -47,6 +47,19 @@ static bool check_step(kj_sema *s, const kj_expr *args, const kj_operand *v)
     return false;
 }
 
+/* Of a bound that is a float without a type: no integer is what goes on for ever, is no number, or beyond 64 bits. */
+static void hint_turns(kj_sema *s, kj_message *m, const kj_operand *v)
+{
+    bool one = v->kind == KJ_V_LITERAL;
+    double f = one ? v->u.literal.f : 0.5;
+    if (one && f == trunc(f) && fabs(f) < 0x1p63)
+        kj_write(s->diag, m, v->span, "%.0f", f);
+    else if (isinf(f) && f > 0)
+        kj_hint(s->diag, m, "a loop without an end is written while true { ... }");
+    else if (f != trunc(f) && isfinite(f))
+        kj_hint(s->diag, m, "count turns, and compute with them: start + 0.5 * i");
+}
+
 /* The bounds of range(...) in the loop's type: start, stop, step. False after an error. */
 static bool range_bounds(kj_sema *s, const kj_expr *iter, kj_texpr *bounds[3])
 {
@@ -69,10 +82,8 @@ static bool range_bounds(kj_sema *s, const kj_expr *iter, kj_texpr *bounds[3])
                                           "range takes integers, not %s", kj_describe(s, &v[i]));
             if (v[i].kind == KJ_V_SCALAR)
                 kj_write(s->diag, m, v[i].span, "i32(%s)", kj_source_text(s, v[i].span, "..."));
-            else if (v[i].kind == KJ_V_LITERAL && v[i].u.literal.f == trunc(v[i].u.literal.f))
-                kj_write(s->diag, m, v[i].span, "%.0f", v[i].u.literal.f);
             else
-                kj_hint(s->diag, m, "count turns, and compute with them: start + 0.5 * i");
+                hint_turns(s, m, &v[i]);
             return false;
         }
     }

@@ -332,12 +332,15 @@ static kj_message *not_an_integer(kj_sema *s, const kj_operand *v, const char *w
 {
     kj_message *m = kj_sema_error(s, v->span, KJ_RULE_NOT_AN_INTEGER, "%s is an integer, not %s",
                                   what, kj_describe(s, v));
-    if (v->kind == KJ_V_ARRAY && !v->u.array->of && strcmp(what, "an index") == 0)
-        kj_hint(s->diag, m,
-                kj_is_int(v->u.array->elem)
-                    ? "each thread, or a loop over them, reads or writes one element: x[%s[i]]"
-                    : "each thread, or a loop, asks for one element: if %s[i] { ... }",
-                kj_source_text(s, v->span, "a"));
+    const kj_tarray *a = v->kind == KJ_V_ARRAY && strcmp(what, "an index") == 0 ? v->u.array : NULL;
+    if (!a || a->of || kj_is_float(a->elem))
+        return m;
+    int axes = 3 * (a->ndim < KJ_MAX_NDIM ? a->ndim : KJ_MAX_NDIM) - 2;
+    kj_hint(s->diag, m,
+            kj_is_int(a->elem)
+                ? "each thread, or a loop over them, reads or writes one element: x[%s[%.*s]]"
+                : "each thread, or a loop, asks for one element: if %s[%.*s] { ... }",
+            kj_source_text(s, v->span, "a"), axes, "i, j, k, l, m, n, o, p");
     return m;
 }
 
