@@ -182,7 +182,11 @@ static bool is_built_in(const char *name)
     for (int id = 0; id < KJ_NBUILTINS; id++)
         if (strcmp(kj_builtins[id].name, name) == 0 && is_called_unasked((kj_builtin)id))
             return true;
-    return strcmp(name, "inf") == 0 || strcmp(name, "nan") == 0;
+    static const char *const others[] = {"inf", "nan", "shared", "local"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(name, others[i]) == 0)
+            return true;
+    return false;
 }
 
 /* What the file has of such names; or NULL. */
