@@ -19,7 +19,8 @@
 #include "warn/warn.h"
 
 const kj_program *kj_read(kj_arena *arena, kj_diag *diag, kj_source *source,
-                          const kj_loader *loader, kj_records *records, const kj_file **file)
+                          const kj_loader *loader, kj_records *records, bool no_contract,
+                          const kj_file **file)
 {
     const kj_program *program = NULL;
     const kj_files *files = kj_gather_files(arena, diag, source, loader);
@@ -28,7 +29,7 @@ const kj_program *kj_read(kj_arena *arena, kj_diag *diag, kj_source *source,
     if (diag->errors) {
         *file = NULL;
     } else {
-        program = kj_sema_program(arena, diag, files->all, files->n, records);
+        program = kj_sema_program(arena, diag, files->all, files->n, records, no_contract);
         kj_warn_of_source(arena, diag, *file);
     }
     kj_warnings_settle(diag);

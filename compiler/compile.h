@@ -51,9 +51,10 @@ kj_files *kj_gather_files(kj_arena *arena, kj_diag *diag, kj_source *source,
                           const kj_loader *loader);
 
 /* Parses `source`, which is diag's, finds the files that it uses, and checks every body; NULL after an
- * error. `file`: the AST, NULL when it is not one. */
+ * error. `no_contract`: kj_sema_program's; `file`: the AST, NULL when it is not one. */
 const kj_program *kj_read(kj_arena *arena, kj_diag *diag, kj_source *source,
-                          const kj_loader *loader, kj_records *records, const kj_file **file);
+                          const kj_loader *loader, kj_records *records, bool no_contract,
+                          const kj_file **file);
 
 /* Compiles a specialisation up to `stage`. Messages about the source go to diag (then false, with
  * diag->errors > 0); what is wrong with the toolchain is an error at the kernel's name with code

@@ -135,9 +135,10 @@ typedef struct kj_param_decl {
     struct kj_param_decl *next;
     const char *name;
     kj_span span;
-    bool is_const;     /* const T: i32 = 16 */
-    kj_type_ref *type; /* of a function of run blocks: or NULL */
-    kj_expr *init;     /* default, or NULL */
+    bool is_const;                  /* const T: i32 = 16 */
+    kj_type_ref *type;              /* of a function of run blocks: or NULL */
+    kj_expr *init;                  /* default, or NULL */
+    const struct kj_operand *value; /* of a fn's: what that is in kernels (sema) */
 } kj_param_decl;
 
 /* <T: float, U> */

@@ -64,9 +64,10 @@ typedef struct kj_program {
 /* Resolves the declarations of all files and checks every function and kernel body (generic ones with
  * each type their bound allows, const parameters with their defaults or 1) and the first file's run
  * block's names. Of files that were checked elsewhere bodies are left for calls. Errors go to diag; the
- * program is usable when diag->errors is 0. Its records are put into `records`, which must outlive it. */
+ * program is usable when diag->errors is 0. Its records are put into `records`, which must outlive it. no_contract:
+ * of what is constant, as kj_spec's is of kernels. */
 kj_program *kj_sema_program(kj_arena *arena, kj_diag *diag, kj_file *const *files, int nfiles,
-                            kj_records *records);
+                            kj_records *records, bool no_contract);
 /* What a name of a file means, or one of a file that it uses, "blur.Params"; NULL: nothing. */
 const kj_item *kj_item_named(const kj_file *file, const char *name);
 /* The same of its records. */
@@ -94,6 +95,8 @@ typedef struct kj_constant {
 
 /* False of one that the host fills. */
 bool kj_constant_of(const kj_item *item, kj_constant *out);
+/* The default of a fn's parameter, false where it has none. */
+bool kj_constant_of_default(const kj_param_decl *p, kj_constant *out);
 bool kj_constant_part(const kj_constant *tuple, int i, kj_constant *out);
 void kj_constant_write(const kj_constant *bytes, void *to);
 /* The record that the item declares, or NULL. */

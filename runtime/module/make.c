@@ -181,8 +181,8 @@ static void analyse(void *data)
     }
     kj_diag_init(&mod->diag, arena, &mod->source);
     mod->diag.wanted = &wanted;
-    mod->program =
-        kj_read(arena, &mod->diag, &mod->source, s->loader, mod->ctx->records, &mod->file);
+    mod->program = kj_read(arena, &mod->diag, &mod->source, s->loader, mod->ctx->records,
+                           mod->options.no_contract, &mod->file);
     mod->diag.wanted = NULL;
     mod->log = kj_diag_text(&mod->diag);
     mod->log_json = kj_diag_json(&mod->diag);

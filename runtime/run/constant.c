@@ -58,6 +58,17 @@ static bool from_constant(kj_run *r, kj_span at, const kj_constant *c, kj_rvalue
     }
 }
 
+bool kj_run_default(kj_run *r, const kj_param_decl *p, kj_rvalue *out)
+{
+    kj_constant c;
+    if (!kj_constant_of_default(p, &c))
+        return kj_run_fail(r, KJIT_TYPE, p->span, "'%s' has no value", p->name);
+    if (!from_constant(r, p->init->span, &c, out))
+        return false;
+    out->literal = true;
+    return true;
+}
+
 bool kj_run_constant(kj_run *r, const kj_item *item, kj_rvalue *out)
 {
     kj_constant c;

@@ -101,19 +101,6 @@ static bool eval_argument(kj_run *r, call *c, const kj_expr *arg, int place)
     return true;
 }
 
-/* A default is of the file: names of the run block are not its. */
-static bool eval_default(kj_run *r, call *c, const kj_expr *init, int place)
-{
-    int frame = r->frame;
-    const kj_file *file = r->file;
-    r->frame = r->nnames;
-    r->file = c->fn->file;
-    bool ok = eval_argument(r, c, init, place);
-    r->file = file;
-    r->frame = frame;
-    return ok;
-}
-
 static bool check_argument(kj_run *r, call *c, const kj_expr *arg, const kj_param_decl *p, int i)
 {
     char text[48];
@@ -189,7 +176,7 @@ bool kj_run_function(kj_run *r, const kj_expr *e, const kj_item *fn, kj_rvalue *
     for (const kj_param_decl *p = fn->params; p; p = p->next, c.n++) {
         if (ok && !c.given[c.n]) {
             from[c.n] = p->init;
-            ok = eval_default(r, &c, p->init, c.n);
+            ok = c.given[c.n] = kj_run_default(r, p, &c.args[c.n]);
         }
     }
     i = 0;

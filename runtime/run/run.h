@@ -47,6 +47,8 @@ const kj_item *kj_run_declared(kj_run *r, const kj_expr *e);
 /* ---- constant.c ---- */
 
 bool kj_run_constant(kj_run *r, const kj_item *item, kj_rvalue *out);
+/* Of a fn's parameter: as kernels have it. */
+bool kj_run_default(kj_run *r, const kj_param_decl *p, kj_rvalue *out);
 
 /* ---- round.c: round(x, n) ---- */
 

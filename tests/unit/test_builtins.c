@@ -170,8 +170,9 @@ static void compile(compiled *c, const char *text, const char *arch, int level, 
     parse_text(&c->p, text);
     c->records = kj_records_new();
     const kj_program *program =
-        c->p.diag.errors ? NULL
-                         : kj_sema_program(&c->p.arena, &c->p.diag, &c->p.file, 1, c->records);
+        c->p.diag.errors
+            ? NULL
+            : kj_sema_program(&c->p.arena, &c->p.diag, &c->p.file, 1, c->records, false);
     kj_spec spec = {.generics = none, .block = {block, 1, 1}, .small = true, .layouts = layouts};
     kj_compile_options options = {.opt_level = level, .verify = true, .arch = arch};
     if (!program || c->p.diag.errors > 0 ||

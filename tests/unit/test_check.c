@@ -35,7 +35,8 @@ static int set_up(void **state)
     made *m = *state = calloc(1, sizeof *m);
     parse_text(&m->p, source);
     m->records = kj_records_new();
-    const kj_program *program = kj_sema_program(&m->p.arena, &m->p.diag, &m->p.file, 1, m->records);
+    const kj_program *program =
+        kj_sema_program(&m->p.arena, &m->p.diag, &m->p.file, 1, m->records, false);
     kj_spec spec = {.block = {64, 1, 1}, .small = true, .layouts = layouts};
     assert_int_equal(m->p.diag.errors, 0);
     m->kernel = kj_sema_kernel(&m->p.arena, &m->p.diag, program, program->kernels, &spec);

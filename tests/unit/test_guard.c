@@ -104,7 +104,7 @@ static void compiles(void)
     kj_code code;
     parse_text(&p, "kernel k(x: f32[]) { x[grid(1)] = sin(x[grid(1)]) }");
     kj_records *records = kj_records_new();
-    const kj_program *program = kj_sema_program(&p.arena, &p.diag, &p.file, 1, records);
+    const kj_program *program = kj_sema_program(&p.arena, &p.diag, &p.file, 1, records, false);
     kj_spec spec = {.block = {64, 1, 1}, .small = true, .layouts = layouts};
     kj_compile_options options = {.opt_level = 3};
     assert_true(kj_compile(&p.arena, &p.diag, program, program->kernels, &spec, &options,

@@ -101,7 +101,7 @@ static void run_kernel(kj_dtype type, arrays *a)
     snprintf(text, sizeof text, source, name, name, name, name, name, name);
     parse_text(&p, text);
     kj_records *records = kj_records_new();
-    const kj_program *program = kj_sema_program(&p.arena, &p.diag, &p.file, 1, records);
+    const kj_program *program = kj_sema_program(&p.arena, &p.diag, &p.file, 1, records, false);
     assert_int_equal(p.diag.errors, 0);
     kj_spec spec = {.block = {BLOCK, 1, 1}, .small = true, .disjoint = true, .layouts = layouts};
     kj_compile_options options = {.opt_level = 3, .verify = true, .cpu = "x86-64"};

@@ -37,7 +37,8 @@ static int set_up(void **state)
     compiled *c = calloc(1, sizeof *c);
     parse_text(&c->p, source);
     c->records = kj_records_new();
-    const kj_program *program = kj_sema_program(&c->p.arena, &c->p.diag, &c->p.file, 1, c->records);
+    const kj_program *program =
+        kj_sema_program(&c->p.arena, &c->p.diag, &c->p.file, 1, c->records, false);
     kj_spec spec = {.block = {64, 1, 1}, .small = true, .layouts = layouts};
     kj_compile_options options = {.opt_level = 3, .cpu = "x86-64"};
     assert_true(kj_compile(&c->p.arena, &c->p.diag, program, program->kernels, &spec, &options,

@@ -23,7 +23,8 @@ static void build(built *b, const char *text, kj_spec spec, kj_compile_options o
     parse_text(&b->p, text);
     b->records = kj_records_new();
     assert_non_null(b->records);
-    const kj_program *program = kj_sema_program(&b->p.arena, &b->p.diag, &b->p.file, 1, b->records);
+    const kj_program *program =
+        kj_sema_program(&b->p.arena, &b->p.diag, &b->p.file, 1, b->records, false);
     assert_int_equal(b->p.diag.errors, 0);
     if (!spec.layouts)
         spec.layouts = layouts;

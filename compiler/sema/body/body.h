@@ -148,6 +148,8 @@ bool kj_match_arguments(kj_sema *s, const kj_expr *call, const kj_item *fn, int 
 /* Is the default rightly missing, and (that of a fn) a constant of the parameter's type? Else that is
  * reported. before: the first parameter with a default, up to p; or NULL. */
 void kj_check_default_place(kj_sema *s, const kj_param_decl *before, const kj_param_decl *p);
+/* Of a fn's parameter that has one and is not given. */
+kj_operand kj_default_argument(kj_sema *s, const kj_item *fn, const kj_param_decl *p);
 void kj_check_default(kj_sema *s, const kj_param_decl *p, const kj_type *type, kj_operand v);
 
 /* ---- instance.c ---- */

@@ -241,7 +241,7 @@ bool kj_no_keywords(kj_sema *s, const kj_expr *e, const char *name)
 }
 
 /* The value of a parameter that has a default and is not given. */
-static kj_operand default_argument(kj_sema *s, const kj_item *fn, const kj_param_decl *p)
+kj_operand kj_default_argument(kj_sema *s, const kj_item *fn, const kj_param_decl *p)
 {
     kj_scope *scope = s->scope;
     s->scope = fn->file->scope;
@@ -288,7 +288,7 @@ static kj_operand *arguments(kj_sema *s, const kj_expr *e, const kj_item *fn)
     i = 0;
     for (const kj_param_decl *p = fn->params; p; p = p->next, i++) {
         if (v[i].kind == KJ_V_NONE && p->init)
-            v[i] = default_argument(s, fn, p);
+            v[i] = kj_default_argument(s, fn, p);
         if (v[i].kind == KJ_V_ERROR)
             return NULL;
     }
@@ -409,7 +409,7 @@ void kj_fn_check(kj_sema *s, const kj_symbol *fn, const kj_dtype *generics)
         with_default = with_default ? with_default : p->init ? p : NULL;
         kj_check_default_place(s, with_default, p);
         if (p->init)
-            kj_check_default(s, p, &in.types[i], default_argument(s, item, p));
+            kj_check_default(s, p, &in.types[i], kj_default_argument(s, item, p));
         kj_operand v = any_value(s, &in.types[i], p);
         s->scope = in.scope;
         kj_declare_value(s, p->name, p->span, KJ_ROLE_PARAM, v);

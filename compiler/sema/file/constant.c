@@ -54,6 +54,11 @@ bool kj_constant_of(const kj_item *item, kj_constant *out)
     return sym && sym->kind == KJ_SYM_CONST && of_operand(&sym->value, out);
 }
 
+bool kj_constant_of_default(const kj_param_decl *p, kj_constant *out)
+{
+    return p->value && of_operand(p->value, out);
+}
+
 bool kj_constant_part(const kj_constant *tuple, int i, kj_constant *out)
 {
     return of_operand(&tuple->of->u.tuple.items[i], out);

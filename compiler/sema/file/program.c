@@ -340,7 +340,7 @@ static void check_kernel(kj_sema *s, const kj_kernel_decl *decl, const kj_dtype 
     for (int i = 0; i < decl->nparams; i++)
         if (decl->params[i].is_const)
             consts[n++] = check_value(&decl->params[i], generics);
-    kj_spec spec = {.generics = generics, .consts = consts};
+    kj_spec spec = {.generics = generics, .consts = consts, .no_contract = s->no_contract};
     s->assumed = n > 0;
     kj_kernel_build(s, decl, &spec);
 }
@@ -354,7 +354,7 @@ static void check_fn(kj_sema *s, void *ctx)
 {
     const fn_walk *w = ctx;
     kj_tkernel *k = KJ_NEW(s->arena, kj_tkernel);
-    kj_spec spec = {.generics = w->generics};
+    kj_spec spec = {.generics = w->generics, .no_contract = s->no_contract};
     kj_sink sink;
     s->kernel = k;
     s->spec = &spec;
@@ -385,7 +385,8 @@ static void check_once(kj_sema *outer, const kj_symbol *fn, const kj_kernel_decl
                  .diag = outer->diag,
                  .program = outer->program,
                  .broken = outer->broken,
-                 .nfns = outer->nfns};
+                 .nfns = outer->nfns,
+                 .no_contract = outer->no_contract};
     if (fn)
         kj_walk_open(&s, check_fn, &(fn_walk){fn, generics});
     else
@@ -467,8 +468,22 @@ static void check_bodies(kj_sema *s, kj_program *p, const kj_file *file)
     }
 }
 
+/* Run blocks have defaults as kernels do. */
+static void keep_defaults(kj_sema *s, const kj_file *file)
+{
+    for (const kj_item *item = file->items; item; item = item->next) {
+        for (kj_param_decl *p = item->params; p && item->kind == KJ_I_FN; p = p->next) {
+            if (!p->init)
+                continue;
+            kj_operand *value = KJ_NEW(s->arena, kj_operand);
+            *value = kj_default_argument(s, item, p);
+            p->value = value;
+        }
+    }
+}
+
 kj_program *kj_sema_program(kj_arena *arena, kj_diag *diag, kj_file *const *files, int nfiles,
-                            kj_records *records)
+                            kj_records *records, bool no_contract)
 {
     kj_program *p = KJ_NEW(arena, kj_program);
     p->file = files[0];
@@ -477,7 +492,7 @@ kj_program *kj_sema_program(kj_arena *arena, kj_diag *diag, kj_file *const *file
     p->arena = arena;
     p->records = records;
     kj_scope *predefined = kj_predefined(arena);
-    kj_sema s = {.arena = arena, .diag = diag, .program = p, .made = p};
+    kj_sema s = {.arena = arena, .diag = diag, .program = p, .made = p, .no_contract = no_contract};
     kj_sink sink;
     kj_sink_open(&s, &sink);
     for (int i = 0; i < nfiles; i++)
@@ -492,6 +507,8 @@ kj_program *kj_sema_program(kj_arena *arena, kj_diag *diag, kj_file *const *file
     for (int i = 0; i < nfiles; i++)
         if (!files[i]->checked)
             check_bodies(&s, p, files[i]);
+    for (int i = 0; i < nfiles && diag->errors == 0; i++)
+        keep_defaults(&s, files[i]);
     s.scope = p->file->scope;
     kj_sema_run(&s);
     kj_sink_close(&s, &sink);

@@ -212,9 +212,10 @@ struct kj_sema {
     const char *naming; /* the name being declared: hidden variables are called after it */
     bool *broken;       /* by function index: it has errors, calls of it are silent */
     int nfns;
-    int unchecked; /* over 0: in blocks whose indices are not looked at */
-    int dead;      /* over 0: in code that is checked but not kept */
-    bool assumed;  /* const parameters have values that no launch gave: 1, or their defaults */
+    int unchecked;    /* over 0: in blocks whose indices are not looked at */
+    int dead;         /* over 0: in code that is checked but not kept */
+    bool no_contract; /* --fp-contract=off, where there is no spec */
+    bool assumed;     /* const parameters have values that no launch gave: 1, or their defaults */
     int depth;
     int nodes, total; /* typed nodes of this walk; of all before it */
     bool too_big;

@@ -225,7 +225,7 @@ static kj_texpr *contract(kj_sema *s, kj_op op, const kj_operand *x, const kj_op
                           kj_span span)
 {
     bool minus = op == KJ_OP_SUB;
-    if ((op != KJ_OP_ADD && !minus) || (s->spec && s->spec->no_contract))
+    if ((op != KJ_OP_ADD && !minus) || (s->spec ? s->spec->no_contract : s->no_contract))
         return NULL;
     if (x->u.scalar.a) {
         kj_texpr *c = minus ? kj_te_unary(s, KJ_OP_NEG, y->u.scalar.e, y->span) : y->u.scalar.e;
