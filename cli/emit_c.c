@@ -11,7 +11,6 @@
 #include "cli.h"
 
 enum { MOST_NAME = 100 /* characters of a name in C */ };
-static const int first_record = 64; /* of kjit_dtype */
 
 typedef struct emission {
     kjit_context *ctx;
@@ -190,11 +189,17 @@ static void put_head(const emission *e, int kernel, const kjit_kernel_decl *k, c
     fputc(')', e->out);
 }
 
+static bool is_record(const emission *e, kjit_dtype dtype)
+{
+    kjit_record unused;
+    return kjit_record_info(e->ctx, dtype, &unused) == KJIT_OK;
+}
+
 /* A record's number is the context's own. */
 static void put_value(const emission *e, const char *kernel, int i, const kjit_kernel_param *p,
                       const char *name)
 {
-    if ((int)p->dtype < first_record)
+    if (!is_record(e, p->dtype))
         fprintf(e->out, "        kjit_arg_value((kjit_dtype)%d, %s),\n", (int)p->dtype, name);
     else
         fprintf(e->out, "        kjit_arg_value(dtype_of(mod, \"%s\", %d), %s),\n", kernel, i,
@@ -308,7 +313,7 @@ static bool takes_records(const emission *e)
     as how;
     for (int i = 0; (name = kjit_module_kernel(e->mod, i)) != NULL; i++)
         for (int k = 0; get_param(e, name, k, &p); k++)
-            if (type_of(&p, &how) && how == AS_VALUE && (int)p.dtype >= first_record)
+            if (type_of(&p, &how) && how == AS_VALUE && is_record(e, p.dtype))
                 return true;
     return false;
 }

@@ -22,10 +22,21 @@ const char *kj_cpu_level(int i)
     return i >= 0 && i < NLEVELS ? levels[i].name : NULL;
 }
 
+static int level_named(const char *name)
+{
+    int i = 0;
+    while (i < NLEVELS && strcmp(levels[i].name, name) != 0)
+        i++;
+    return i;
+}
+
+bool kj_is_cpu_level(const char *name)
+{
+    return level_named(name) < NLEVELS;
+}
+
 const char *kj_level_features(const char *cpu)
 {
-    for (int i = 0; i < NLEVELS; i++)
-        if (strcmp(levels[i].name, cpu) == 0)
-            return levels[i].features;
-    return "";
+    int i = level_named(cpu);
+    return i < NLEVELS ? levels[i].features : "";
 }

@@ -49,6 +49,9 @@ uint64_t kj_image_sum(const char *image, size_t size);
 /* What launches with less taken for granted have for a key. */
 void kj_key_relaxed(const kj_kernel *kernel, const uint64_t *key, kj_relaxed how, uint64_t *out);
 
+/* Does it take nothing for granted? Each launch that there is code for has one such. */
+bool kj_is_relaxed(const kj_kernel *kernel, const uint64_t *key);
+
 /* Everything but code: reads into mod->source, options, program, kernels and what describes them, or writes that
  * (image_module.c). */
 void kj_image_pack_module(kj_pack *p, kjit_module *mod);

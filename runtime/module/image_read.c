@@ -29,9 +29,7 @@ static bool runs_here(reading *r, const char *target)
 {
     kjit_context *ctx = r->mod->ctx;
     kj_arena *arena = &r->mod->arena;
-    bool level = false;
-    for (int i = 0; kj_cpu_level(i); i++)
-        level |= strcmp(kj_cpu_level(i), target) == 0;
+    bool level = kj_is_cpu_level(target);
     if (!ctx->ops->code)
         return level && !kj_cpu_lacks(arena, target);
     kj_compile_options own = {0};
@@ -166,7 +164,12 @@ kjit_status kjit_module_from_image(kjit_context *ctx, const void *image, size_t 
 
 /* ---- Code ---- */
 
-/* Code of a kernel stands together, and of a key too. */
+static bool is_of(const kj_made *made, const kj_kernel *kernel)
+{
+    return &kernel->mod->kernels[made->kernel] == kernel;
+}
+
+/* Code of one key stands together. */
 static const kj_made *find(const kj_kernel *kernel, kj_made_for what, const uint64_t *key, int *n)
 {
     const kj_image *image = kernel->mod->image;
@@ -175,8 +178,7 @@ static const kj_made *find(const kj_kernel *kernel, kj_made_for what, const uint
     *n = 0;
     for (int i = 0; i < image->n; i++) {
         const kj_made *m = &image->made[i];
-        if (&kernel->mod->kernels[m->kernel] != kernel || m->what != what ||
-            memcmp(m->key, key, size) != 0)
+        if (!is_of(m, kernel) || m->what != what || memcmp(m->key, key, size) != 0)
             continue;
         found = found ? found : m;
         ++*n;
@@ -214,7 +216,7 @@ int64_t kj_image_block(const kj_kernel *kernel, int64_t usual)
     for (int i = 0; i < image->n; i++) {
         const kj_made *m = &image->made[i];
         int64_t x = m->spec.block[0];
-        if (&kernel->mod->kernels[m->kernel] != kernel || m->spec.block[1] * m->spec.block[2] != 1)
+        if (!is_of(m, kernel) || m->spec.block[1] * m->spec.block[2] != 1)
             continue;
         if (x <= usual)
             below = x > below ? x : below;
@@ -239,15 +241,11 @@ static void put_launches(kj_text *t, const kj_kernel *kernel)
 {
     enum { MOST = 4 };
     const kj_image *image = kernel->mod->image;
-    size_t size = (size_t)kernel->key_words * sizeof(uint64_t);
     int n = 0;
     for (int i = 0; i < image->n; i++) {
         const kj_made *m = &image->made[i];
-        uint64_t relaxed[KJ_MAX_KEY];
-        if (&kernel->mod->kernels[m->kernel] != kernel || m->what != KJ_MADE_TO_RUN)
-            continue;
-        kj_key_relaxed(kernel, m->key, KJ_RELAXED_LAYOUTS, relaxed);
-        if (memcmp(relaxed, m->key, size) != 0 || n++ >= MOST)
+        if (!is_of(m, kernel) || m->what != KJ_MADE_TO_RUN || !kj_is_relaxed(kernel, m->key) ||
+            n++ >= MOST)
             continue;
         kj_text_puts(t, n == 1 ? "; there is code for " : "; for ");
         kj_put_variant(t, kernel, &m->spec);

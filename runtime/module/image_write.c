@@ -8,7 +8,6 @@
 
 #include "compile.h"
 #include "module/image.h"
-#include "target/ptx_version.h"
 
 typedef struct writing {
     kjit_module *mod;
@@ -23,10 +22,10 @@ typedef struct writing {
 
 /* ---- What is wanted ---- */
 
-static kj_spec spec_of(const writing *w, const kj_kernel *kernel, const uint64_t *key)
+static kj_spec spec_of(writing *w, const kj_kernel *kernel, const uint64_t *key)
 {
     const kj_compile_options *o = &w->mod->options;
-    kj_spec spec = kj_key_spec(&((writing *)w)->arena, kernel, key);
+    kj_spec spec = kj_key_spec(&w->arena, kernel, key);
     spec.checks = w->gpu ? o->checks & KJ_CHECKS_EVERY : o->checks;
     spec.no_contract = o->no_contract;
     spec.polls = o->polls;
@@ -112,13 +111,12 @@ static void want_usual(writing *w, int kernel)
     uint64_t key[KJ_MAX_KEY];
     if (kernel >= w->mod->nkernels || !can_be_assumed(k))
         return;
-    kj_compile_options options = w->mod->options;
-    options.arch = w->gpu ? "" : NULL;
-    kj_spec spec = kj_form_spec(&w->arena, k, block, &options);
+    kj_spec spec = kj_form_spec(&w->arena, k, block, &w->mod->options);
     kj_take_required_block(&w->arena, &w->mod->source, w->mod->program, k->decl, &spec);
-    if (!w->gpu)
-        spec.wide = 0;
+    spec.wide = 0;
     kj_spec_key(k, &spec, key);
+    if (w->gpu)
+        take_for_gpu(w, k, key, key);
     want_launches(w, kernel, key, 0);
 }
 
@@ -184,15 +182,12 @@ static bool make_code(writing *w, const kj_made *made, const char *target, const
     return done;
 }
 
-static void tell(const writing *w, const kj_made *made)
+/* Once for all that is less particular. */
+static void tell(writing *w, const kj_made *made)
 {
     const kj_kernel *k = &w->mod->kernels[made->kernel];
-    kj_text line = {.arena = &((writing *)w)->arena};
-    uint64_t relaxed[KJ_MAX_KEY];
-    kj_key_relaxed(k, made->key, KJ_RELAXED_LAYOUTS, relaxed);
-    size_t size = (size_t)k->key_words * sizeof *relaxed;
-    if (!w->options->told || made->what != KJ_MADE_TO_RUN ||
-        memcmp(relaxed, made->key, size) != 0) /* once for all that is less particular */
+    kj_text line = {.arena = &w->arena};
+    if (!w->options->told || made->what != KJ_MADE_TO_RUN || !kj_is_relaxed(k, made->key))
         return;
     kj_put_variant(&line, k, &made->spec);
     w->options->told(w->options->user, k->decl->name, line.data);
@@ -261,8 +256,11 @@ static const char *refusal(writing *w, bool gpu, const char *name)
     return t.data;
 }
 
+/* NULL is a list of all there are. */
 static bool are_targets(writing *w, const char *list, bool gpu)
 {
+    if (!list)
+        return true;
     for (const char *name; (name = next_name(&w->arena, &list)) != NULL;) {
         if (!is_target(gpu, name)) {
             w->errors = refusal(w, gpu, name);
@@ -274,6 +272,8 @@ static bool are_targets(writing *w, const char *list, bool gpu)
 
 static bool is_listed(writing *w, const char *list, const char *wanted)
 {
+    if (!list)
+        return true;
     for (const char *name; (name = next_name(&w->arena, &list)) != NULL;)
         if (strcmp(name, wanted) == 0)
             return true;
@@ -296,11 +296,9 @@ static int each_target(writing *w, const char *list, bool gpu, kj_pack *p, int n
 
 static void write_image(void *data)
 {
-    static const char usual[] = "x86-64-v2,x86-64-v3,x86-64-v4", none[] = "";
     writing *w = data;
-    const char *identity = kj_pack_identity();
-    const char *cpus = w->options->cpus ? w->options->cpus : usual;
-    const char *gpus = w->options->archs ? w->options->archs : none;
+    const char *identity = kj_pack_identity(), *cpus = w->options->cpus;
+    const char *gpus = w->options->archs ? w->options->archs : "";
     kj_pack p = {.arena = &w->arena, .records = w->mod->ctx->records, .out = &w->out};
     if (!are_targets(w, cpus, false) || !are_targets(w, gpus, true))
         return;

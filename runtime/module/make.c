@@ -36,14 +36,6 @@ static const char *copy_text(kj_arena *arena, const char *text)
     return text ? kj_arena_printf(arena, "%s", text) : NULL;
 }
 
-static bool is_level(const char *cpu)
-{
-    int i = 0;
-    while (cpu && kj_cpu_level(i) && strcmp(kj_cpu_level(i), cpu) != 0)
-        i++;
-    return cpu && kj_cpu_level(i);
-}
-
 static kjit_status unknown_warning(kjit_context *ctx, const char *list, kj_span wrong)
 {
     char word[64];
@@ -115,7 +107,7 @@ static kjit_status check_options(kjit_context *ctx, const kjit_compile_options *
         return kj_fail(ctx, KJIT_INVALID, "nparams is %d: it must be 0 or more", o->nparams);
     if (o && o->nparams > 0 && !o->params)
         return kj_fail(ctx, KJIT_INVALID, "params is NULL");
-    if (!cpu || strcmp(cpu, "native") == 0 || is_level(cpu))
+    if (!cpu || strcmp(cpu, "native") == 0 || kj_is_cpu_level(cpu))
         return KJIT_OK;
     kj_text list = {0};
     for (int i = 0; kj_cpu_level(i); i++)
@@ -148,7 +140,7 @@ static void take_options(kjit_module *mod, const kjit_compile_options *o)
     mod->options.checks = checks_of(mod->ctx, o->check);
     mod->asked = o->check & KJ_CHECK_ALL ? mod->options.checks : o->check;
     mod->options.libdevice = copy_text(&mod->arena, o->libdevice);
-    mod->options.cpu = is_level(o->cpu) ? copy_text(&mod->arena, o->cpu) : NULL;
+    mod->options.cpu = o->cpu && kj_is_cpu_level(o->cpu) ? copy_text(&mod->arena, o->cpu) : NULL;
     mod->lacks = mod->options.cpu ? kj_cpu_lacks(&mod->arena, o->cpu) : NULL;
     mod->arch = copy_text(&mod->arena, o->arch);
 }

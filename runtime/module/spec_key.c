@@ -127,6 +127,13 @@ void kj_key_relaxed(const kj_kernel *kernel, const uint64_t *key, kj_relaxed how
     }
 }
 
+bool kj_is_relaxed(const kj_kernel *kernel, const uint64_t *key)
+{
+    uint64_t relaxed[KJ_MAX_KEY];
+    kj_key_relaxed(kernel, key, KJ_RELAXED_LAYOUTS, relaxed);
+    return memcmp(relaxed, key, (size_t)kernel->key_words * sizeof *key) == 0;
+}
+
 /* ---- For people ---- */
 
 static void put_value(kj_text *t, kj_value v)

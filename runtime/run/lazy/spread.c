@@ -9,7 +9,8 @@ static bool refuse_complex(kj_run *r, const kj_rcall *c)
 {
     kj_run_fail(r, KJIT_TYPE, c->span, "%s works on real numbers, not on complex ones",
                 kj_run_builtins[c->id].name + 1);
-    return kj_run_hint(r, "write (abs(z - z.mean()) ** 2).mean()");
+    return kj_run_hint(r, c->id == KJ_RUN_M_STD ? "write sqrt((abs(z - z.mean()) ** 2).mean())"
+                                                : "write (abs(z - z.mean()) ** 2).mean()");
 }
 
 /* (x - mean) ** 2 */
