@@ -5,6 +5,8 @@
 #   SAN=thread         with ThreadSanitizer; `make test` then runs the programs of tests/api
 #   LLVM_LINK=shared   link libLLVM.so rather than LLVM's archives
 #   LLVM_CONFIG=path   another LLVM than the newest of 22 21 20 19 that is found
+#   CROSS=prefix-      for another machine, as aarch64-linux-gnu-: compilers of that name; BUILD is then build/aarch64
+#   SYSROOT=dir        with CROSS, that machine's LLVM and libraries (default build/sysroot, where deps-aarch64 puts them)
 #   PREFIX, DESTDIR    of install
 
 PREFIX ?= /usr/local
@@ -12,8 +14,20 @@ LIBDIR ?= $(PREFIX)/lib
 CMAKEDIR = $(LIBDIR)/cmake/kjit
 VERSION := $(shell sed -n 's/^\#define KJIT_VERSION_[A-Z]* //p' include/kjit.h | paste -sd.)
 LLVM_LINK ?= static
-CC = gcc
-CXX = g++
+CC = $(CROSS)gcc
+CXX = $(CROSS)g++
+AR = $(CROSS)ar
+HOST_CC ?= gcc
+HOST_CXX ?= g++
+# the machine that is built for, and with CROSS its name in folders, as aarch64-linux-gnu
+MULTIARCH := $(CROSS:%-=%)
+MACHINE := $(firstword $(subst -, ,$(or $(MULTIARCH),$(shell uname -m))))
+SYSROOT ?= build/sysroot
+ifneq ($(CROSS),)
+# what runs the other machine's programs
+KJIT_WRAPPER ?= $(firstword $(shell command -v qemu-$(MACHINE) qemu-$(MACHINE)-static)) -L $(abspath $(SYSROOT))
+export KJIT_WRAPPER
+endif
 JOBS := $(shell nproc 2>/dev/null || echo 2)
 ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(JOBS)
@@ -31,7 +45,7 @@ BUILD ?= build/tsan
 OPTIMISE = -O1 -g -fno-omit-frame-pointer -fsanitize=thread
 SANITIZE = -fsanitize=thread
 else
-BUILD ?= build
+BUILD ?= build$(if $(CROSS),/$(MACHINE))
 OPTIMISE = -O2 -g
 NO_UNDEFINED = -Wl,--no-undefined
 endif
@@ -44,7 +58,11 @@ ABSENT = runtime/absent.c # of libkjit-rt: see below
 RUNTIME = $(filter-out $(ABSENT),$(sort $(wildcard runtime/*.c runtime/*/*.c runtime/*/*/*.c)))
 HEADERS = $(sort $(wildcard $(foreach part,compiler runtime,$(part)/*.h $(part)/*/*.h $(part)/*/*/*.h)))
 # jansson, by what links it: without it there is no `kjit lsp`, and no file of cli/lsp but absent.c is built
+ifeq ($(CROSS),)
 JANSSON := $(shell pkg-config --libs jansson 2>/dev/null)
+else
+JANSSON := $(if $(wildcard $(SYSROOT)/usr/include/jansson.h),-ljansson)
+endif
 LSP = $(if $(JANSSON),$(filter-out cli/lsp/absent.c,$(sort $(wildcard cli/lsp/*.c))),cli/lsp/absent.c)
 CLI = $(sort $(wildcard cli/*.c)) $(LSP)
 # the library in the language
@@ -59,7 +77,7 @@ API_TESTS = $(sort $(wildcard tests/api/*.c))
 # the measurement of math functions
 ULP = $(sort $(wildcard tests/ulp/*.c))
 # the package for Python: its extension takes the headers of any CPython from 3.10 on (python3-dev), and is for all of them
-PYTHON_INCLUDE ?= $(patsubst %/Python.h,%,$(lastword $(sort $(wildcard /usr/include/python3.1[0-9]/Python.h))))
+PYTHON_INCLUDE ?= $(if $(CROSS),,$(patsubst %/Python.h,%,$(lastword $(sort $(wildcard /usr/include/python3.1[0-9]/Python.h)))))
 PYTHON_EXTENSION = $(sort $(wildcard python/src/*.c))
 PYTHON_PACKAGE = $(sort $(wildcard python/kjit/*.py python/kjit/*.pyi python/kjit/py.typed))
 ULP_SHARED = $(addprefix compiler/lang/,host_exact.c host_math.c signature.c types.c) # which the library keeps to itself
@@ -95,26 +113,34 @@ ifneq ($(LLVM_CONFIG),)
 LLVM_BIN := $(shell $(LLVM_CONFIG) --bindir)
 LIBCLC := $(firstword $(wildcard $(shell $(LLVM_CONFIG) --prefix)/lib/clc/nvptx64--.bc \
     /usr/lib/clc/nvptx64--.bc /usr/share/clc/nvptx64--.bc))
-LLVM_CPPFLAGS := -isystem $(shell $(LLVM_CONFIG) --includedir)
-LLVM_COMPONENTS = x86 nvptx passes bitreader bitwriter linker irreader native
-LLVM_LIBS := -L$(shell $(LLVM_CONFIG) --libdir) $(shell $(LLVM_CONFIG) --link-$(LLVM_LINK) --libs $(LLVM_COMPONENTS))
+# of this machine, for what runs while kjit is built; with CROSS the other's are of the same version, and in SYSROOT
+LLVM_INCLUDE := $(shell $(LLVM_CONFIG) --includedir)
+# the CPUs that code is for, this machine's own among them
+LLVM_CPUS := $(filter x86 aarch64,$(shell $(LLVM_CONFIG) --components))
+LLVM_COMPONENTS = $(LLVM_CPUS) nvptx passes bitreader bitwriter linker irreader native
+LLVM_LIBDIR := $(shell $(LLVM_CONFIG) --libdir)
+LLVM_LIBRARIES := $(shell $(LLVM_CONFIG) --link-$(LLVM_LINK) --libs $(LLVM_COMPONENTS))
 ifeq ($(LLVM_LINK),static)
 # What Debian's LLVM names beside these (z3, xml2) belongs to parts that kjit does not link.
-LLVM_LIBS += $(filter-out %libz3.so -lz3 -lxml2,$(shell $(LLVM_CONFIG) --link-static --system-libs))
+LLVM_LIBRARIES += $(filter-out %libz3.so -lz3 -lxml2,$(shell $(LLVM_CONFIG) --link-static --system-libs))
 endif
+HOST_LLVM_LIBS = -L$(LLVM_LIBDIR) $(LLVM_LIBRARIES)
+LLVM_CPPFLAGS = -isystem $(if $(CROSS),$(SYSROOT))$(LLVM_INCLUDE)
+LLVM_LIBS = $(if $(CROSS),-L$(SYSROOT)$(LLVM_LIBDIR) $(LLVM_LIBRARIES),$(HOST_LLVM_LIBS))
 endif
 
 # ---- Flags ----
 
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wconversion
-CPPFLAGS_ALL = -D_GNU_SOURCE -Iinclude $(CPPFLAGS)
+CPPFLAGS_ALL = -D_GNU_SOURCE -Iinclude $(if $(CROSS),$(foreach part,/$(MULTIARCH) ,-isystem $(SYSROOT)/usr/include$(part))) $(CPPFLAGS)
 CPPFLAGS_LIB = $(CPPFLAGS_ALL) -Icompiler -Iruntime -I$(BUILD)/gen $(LLVM_CPPFLAGS)
 CFLAGS_ALL = -std=c17 $(OPTIMISE) -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections \
-    -ffp-contract=off -pthread $(CFLAGS)
+    -ffp-contract=off -fsigned-char -pthread $(CFLAGS)
 LINKER := $(shell if [ -x "$(LLVM_BIN)/ld.lld" ]; then echo -B$(LLVM_BIN) -fuse-ld=lld; \
-    elif command -v ld.lld >/dev/null; then echo -fuse-ld=lld; \
-    elif command -v ld.gold >/dev/null; then echo -fuse-ld=gold; fi)
-LDFLAGS_ALL = $(LINKER) -pthread $(SANITIZE) -Wl,--gc-sections -Wl,--as-needed $(LDFLAGS)
+    elif command -v ld.lld >/dev/null; then echo $(if $(CROSS),-B$$(dirname $$(realpath $$(command -v ld.lld)))) -fuse-ld=lld; \
+    elif command -v $(CROSS)ld.gold >/dev/null; then echo -fuse-ld=gold; fi)
+LDFLAGS_ALL = $(LINKER) -pthread $(SANITIZE) -Wl,--gc-sections -Wl,--as-needed \
+    $(if $(CROSS),-L$(SYSROOT)/usr/lib/$(MULTIARCH) -Wl$(COMMA)-rpath-link$(COMMA)$(SYSROOT)/usr/lib/$(MULTIARCH)) $(LDFLAGS)
 # LLVM's exceptions end in frames around its calls of operator new (compiler/base/operator_new.c), C++'s own library's
 # too, which is why that is linked in.
 COMMA = ,
@@ -131,10 +157,10 @@ LIBS = $(LLVM_LIBS) -lpng -lz -lm -ldl
 
 # ---- Goals ----
 
-.PHONY: all demo test check-llvm python run-tests valgrind-tests test-programs fuzz fuzz-bounds hostile mutants deps man install uninstall deb lint format ulp docs bench-cpu bench-compile bench-growth bench-ptx gpu-bundle clean help FORCE
+.PHONY: all demo test test-aarch64 deps-aarch64 check-llvm python run-tests valgrind-tests test-programs fuzz fuzz-bounds hostile mutants deps man install uninstall deb lint format ulp docs bench-cpu bench-compile bench-growth bench-ptx gpu-bundle clean help FORCE
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
 all: $(BUILD)/kjit $(BUILD)/libkjit.a $(BUILD)/libkjit.so $(BUILD)/libkjit-rt.a ## build the command and the libraries
 
@@ -181,12 +207,20 @@ fuzz-bounds: all $(BUILD)/tests/double/libcuda.so.1 ## the same with indices tha
 hostile: $(BUILD)/libkjit.so $(BUILD)/tests/api/hostile ## run PROGRAMS=20000 kernels that mean harm, from SEED=n, in one untrusted context
 	@LD_LIBRARY_PATH=$(BUILD) $(BUILD)/tests/api/hostile $(or $(PROGRAMS),20000) $(or $(SEED),1)
 
+# WORDS="tests/lang ..." are folders or files; `programs` those of tests/unit and tests/api, `all` all that there is.
+test-aarch64: deps-aarch64 ## build for aarch64 in build/aarch64, and run tests of it under qemu: WORDS=all, or some that take ten minutes
+	@$(MAKE) CROSS=aarch64-linux-gnu- all test-programs
+	@CC=aarch64-linux-gnu-gcc LLVM_BIN=$(LLVM_BIN) tests/aarch64/run build/aarch64 $(SYSROOT) $(WORDS)
+
 # MUTANTS="name ..." takes these alone: bugs by name, or all of a file, or of a table, such as cuda.txt.
 mutants: all test-programs ## plant small bugs, one at a time, and tell which the tests find (hours; tests/mutants)
 	@tests/mutants/mutants.py --build $(BUILD) $(MUTANTS)
 
 deps: ## install the packages kjit is built from (Debian, Ubuntu)
 	@LLVM_LINK=$(LLVM_LINK) tools/deps.sh
+
+deps-aarch64: deps ## install the cross compiler and qemu, and unpack aarch64's packages in SYSROOT (Debian, Ubuntu)
+	@tools/deps-cross.sh aarch64 $(SYSROOT) $(firstword $(subst ., ,$(shell $(LLVM_CONFIG) --version)))
 
 ulp: $(BUILD)/tests/ulp/ulp ## measure the math functions on every f32, and write the table in docs/math.md (an hour or two)
 	$< --all --samples=16777216 > $(BUILD)/ulp.md
@@ -250,13 +284,13 @@ install: all man ## install the command, the libraries, kjit.h, manual pages, co
 	install -m 644 include/kjit.h include/kjit.hpp $(DESTDIR)$(PREFIX)/include
 	install -m 644 $(BUILD)/libkjit.a $(BUILD)/libkjit-rt.a $(DESTDIR)$(LIBDIR)
 	install -m 755 $(BUILD)/libkjit.so.0 $(DESTDIR)$(LIBDIR)/libkjit.so.0
-	strip -g $(DESTDIR)$(LIBDIR)/libkjit-rt.a
-	strip -g $(DESTDIR)$(PREFIX)/bin/kjit $(DESTDIR)$(LIBDIR)/libkjit.so.0 # LLVM's; old valgrinds cannot read it
+	$(CROSS)strip -g $(DESTDIR)$(LIBDIR)/libkjit-rt.a
+	$(CROSS)strip -g $(DESTDIR)$(PREFIX)/bin/kjit $(DESTDIR)$(LIBDIR)/libkjit.so.0 # LLVM's; old valgrinds cannot read it
 	ln -sf libkjit.so.0 $(DESTDIR)$(LIBDIR)/libkjit.so
 	install -m 644 $(BUILD)/man/kjit.1 $(DESTDIR)$(PREFIX)/share/man/man1/kjit.1
 	install -m 644 $(BUILD)/man/kjit.3 $(DESTDIR)$(PREFIX)/share/man/man3/kjit.3
 	for shell in $(COMPLETIONS); do \
-	    $(BUILD)/kjit completions $${shell%%:*} > $(DESTDIR)$(PREFIX)/share/$${shell#*:}; done
+	    $(KJIT_WRAPPER) $(BUILD)/kjit completions $${shell%%:*} > $(DESTDIR)$(PREFIX)/share/$${shell#*:}; done
 	include=$$(realpath -ms --relative-to=$(LIBDIR) $(PREFIX)/include); \
 	for file in kjit-config kjit-config-version; do \
 	    sed -e 's|@VERSION@|$(VERSION)|' -e "s|@INCLUDEDIR@|$$include|" -e 's|@LIBS@|$(STATIC_LIBS)|' -e 's|@RT_LIBS@|$(RT_LIBS)|' \
@@ -301,11 +335,11 @@ $(BUILD)/kjit: $(CLI_OBJECTS) $(BUILD)/libkjit.a
 
 $(BUILD)/libkjit.a: $(LIB_OBJECTS)
 	@echo "AR   $@"
-	@rm -f $@ && ar rcs $@ $^
+	@rm -f $@ && $(AR) rcs $@ $^
 
 $(BUILD)/libkjit-rt.a: $(RT_OBJECTS)
 	@echo "AR   $@"
-	@rm -f $@ && ar rcs $@ $^
+	@rm -f $@ && $(AR) rcs $@ $^
 
 $(BUILD)/libkjit.so: $(LIB_OBJECTS) tools/kjit.map
 	@echo "LINK $@"
@@ -343,11 +377,11 @@ check-llvm:
 # The embedded math library: libclc's functions, taken apart by tools/mathlib.
 $(MATHLIB_TOOL:%.c=$(BUILD)/%.o): $(BUILD)/%.o: %.c $(BUILD)/flags | check-llvm
 	@mkdir -p $(@D)
-	@$(CC) $(CPPFLAGS_LIB) $(WARNINGS) -std=c17 -O1 -MMD -MP -c -o $@ $<
+	@$(HOST_CC) -D_GNU_SOURCE -isystem $(LLVM_INCLUDE) -Icompiler $(WARNINGS) -std=c17 -O1 -MMD -MP -c -o $@ $<
 
 $(BUILD)/tools/mathlib: $(MATHLIB_TOOL:%.c=$(BUILD)/%.o)
 	@echo "TOOL $@"
-	@$(CXX) $(LINKER) -o $@ $^ -Wl,--gc-sections $(LLVM_LIBS) -lm -ldl -pthread
+	@$(HOST_CXX) $(LINKER) -o $@ $^ -Wl,--gc-sections $(HOST_LLVM_LIBS) -lm -ldl -pthread
 
 $(BUILD)/gen/mathlib.bin $(BUILD)/gen/mathlib.inc &: $(BUILD)/tools/mathlib $(LIBCLC)
 	@mkdir -p $(BUILD)/gen
@@ -384,8 +418,10 @@ $(BUILD)/gen/identity.h: $(IDENTITY_FILES) $(BUILD)/flags
 	    stat -Lc '%s %Y' $$($(LLVM_CONFIG) --link-$(LLVM_LINK) --libfiles $(LLVM_COMPONENTS)); } | sha256sum | \
 	    sed -n 's/^\(.\{32\}\).*/#define KJ_IDENTITY "\1"/p' > $@
 	@echo '#define KJ_LLVM_IS_SHARED $(if $(filter shared,$(LLVM_LINK)),1,0)' >> $@
+	@echo '#define KJ_HAS_X86_64 $(if $(filter x86,$(LLVM_CPUS)),1,0)' >> $@
+	@echo '#define KJ_HAS_AARCH64 $(if $(filter aarch64,$(LLVM_CPUS)),1,0)' >> $@
 
-$(BUILD)/obj/compiler/identity.o $(BUILD)/obj/compiler/pack.o $(BUILD)/obj/compiler/target/target.o $(BUILD)/obj/compiler/target/ptx.o: $(BUILD)/gen/identity.h
+$(BUILD)/obj/compiler/identity.o $(BUILD)/obj/compiler/pack.o $(foreach part,host ptx target,$(BUILD)/obj/compiler/target/$(part).o): $(BUILD)/gen/identity.h
 
 # What objects were compiled with: they are compiled again when it changes.
 $(BUILD)/flags: FORCE
@@ -401,7 +437,7 @@ test-programs: $(UNIT_PROGRAMS) $(INTERPRETER_PROGRAMS) $(API_PROGRAMS) $(BUILD)
 # The driver double: a library that nothing unloads, by a driver's name. The interpreter's loops are worth -O3 and
 # this machine's vectors; any other model of thread-local memory in a library that comes by dlopen is more than
 # LeakSanitizer can follow.
-DOUBLE_VECTORS := $(shell grep -qw avx2 /proc/cpuinfo && echo -mavx2)
+DOUBLE_VECTORS := $(if $(CROSS),,$(shell grep -qw avx2 /proc/cpuinfo && echo -mavx2))
 $(DOUBLE_OBJECTS): $(BUILD)/obj/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo "CC   $<"

@@ -383,7 +383,7 @@ static const option table[] = {
     {"--arch", "sm_XY", IN_BUILD | IN_TELLS, set_arch,
      "compile for that GPU: sm_75, sm_80, sm_90 ..."},
     {"--cpu", "LEVEL", IN_EXECUTES | IN_BUILD | IN_CACHE, set_cpu,
-     "code for a CPU is for x86-64-v2, x86-64-v3, x86-64-v4 or native (the default)"},
+     "code for a CPU is for x86-64-v2 to v4, armv8-a, armv8.1-a or native (the default)"},
     {"--against", "FILE", IN_BENCH, set_against,
      "another program, run in turn with the first: their times are compared"},
     {"--compare", "FILE", IN_BENCH, set_compare,

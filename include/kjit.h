@@ -474,9 +474,9 @@ typedef struct kjit_compile_options {
     const char *libdevice;
     int ftz; /* 1: GPU: f32 operations take subnormal numbers for zeros */
     /* What code for a CPU may use: a level of x86-64, "x86-64-v2" (SSE4.2), "x86-64-v3" (AVX2, FMA)
-     * or "x86-64-v4" (AVX-512); NULL or "native": all that this machine has. Results are the same
-     * bits. Of a level above this machine's there are forms (kjit_module_emit), but launches give
-     * KJIT_NO_DEVICE. */
+     * or "x86-64-v4" (AVX-512), or of aarch64, "armv8-a" or "armv8.1-a" (atomics of one instruction);
+     * NULL or "native": all that this machine has. Results are the same bits. Of a level that this
+     * machine does not have there are forms (kjit_module_emit), but launches give KJIT_NO_DEVICE. */
     const char *cpu;
     /* Which warnings there are, separated by commas: "off", "all", "error" (one fails the compilation
      * as an error does), names as in docs/diagnostics.md, "no-" in front of those that are not
@@ -643,8 +643,9 @@ KJIT_API kjit_status kjit_module_emit(kjit_module *mod, const char *what, const 
 /* ---- Code that is made ahead of time ---- */
 
 typedef struct kjit_image_options {
-    size_t size;       /* of the struct: sizeof */
-    const char *cpus;  /* levels of CPUs, "x86-64-v2,x86-64-v3"; NULL: all there are; "": none */
+    size_t size; /* of the struct: sizeof */
+    const char
+        *cpus; /* levels of CPUs, "x86-64-v2,armv8-a"; NULL: all of this one's family; "": none */
     const char *archs; /* GPUs, "sm_75,sm_90"; NULL: none */
     /* Is told what there is code for: a kernel, and what launches of it fix, "block (256, 1, 1), T = f32"; the texts
      * are valid during the call, in which no other may be made. NULL: nobody. */

@@ -7,12 +7,12 @@
 #include "launch/launch.h"
 #include "module/cache.h"
 
+#if defined(__x86_64__)
+
 /* By the compiler's own library, which knows what the system lets programs use. A CPU that has these has all of its
  * level. */
-const char *kj_cpu_lacks(kj_arena *arena, const char *level)
+static const char *lacks(const char *level)
 {
-    (void)arena;
-#if defined(__x86_64__)
     __builtin_cpu_init();
     bool v2 = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt");
     bool v3 = v2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") &&
@@ -20,11 +20,25 @@ const char *kj_cpu_lacks(kj_arena *arena, const char *level)
     bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
               __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
               __builtin_cpu_supports("avx512vl");
-    if ((v2 && strcmp(level, "x86-64-v2") == 0) || (v3 && strcmp(level, "x86-64-v3") == 0) ||
-        (v4 && strcmp(level, "x86-64-v4") == 0))
-        return NULL;
+    bool has = (v2 && strcmp(level, "x86-64-v2") == 0) || (v3 && strcmp(level, "x86-64-v3") == 0) ||
+               (v4 && strcmp(level, "x86-64-v4") == 0);
+    return has ? NULL : level;
+}
+
+#else
+
+static const char *lacks(const char *level)
+{
+    const kj_cpu_level *l = kj_cpu_level_named(level);
+    return l && kj_cpu_here == KJ_AARCH64 && l->family == KJ_AARCH64 ? kj_aarch64_lacks(l) : level;
+}
+
 #endif
-    return level;
+
+const char *kj_cpu_lacks(kj_arena *arena, const char *level)
+{
+    (void)arena;
+    return lacks(level);
 }
 
 /* ---- Of modules of sources ---- */

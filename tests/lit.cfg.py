@@ -22,7 +22,9 @@ config.test_exec_root = os.environ["KJIT_OUT"]
 
 config.substitutions += [
     ("%kjit", f"{wrapper} {build}/kjit".strip()),
+    *((f"%build/tests/{folder}/", f"{wrapper} {build}/tests/{folder}/".strip()) for folder in ("unit", "api")), # programs
     ("%build", build),
+    ("%wrapper", wrapper),
     ("%made", os.environ["KJIT_BUILD_ARGUMENT"]),  # as make was given it: another spelling would build anew
     ("%root", root),
     ("%installed", os.path.join(os.environ["KJIT_OUT"], "installed")), # see tests/install/data/installed.sh
@@ -31,6 +33,12 @@ config.substitutions += [
     ("%cc", os.environ.get("CC", "cc")),
     ("%python", os.environ["KJIT_PYTHON"]), # what a version manager puts before it takes longer than most tests
 ]
+# Which machine kjit was built for. What tests do for levels of x86-64 is done for others elsewhere.
+LEVELS = {"aarch64": ["armv8-a", "armv8.1-a", "armv8.1-a"]}
+with open(f"{build}/kjit", "rb") as program:
+    machine = {62: "x86-64", 183: "aarch64"}.get(int.from_bytes(program.read(20)[18:], sys.byteorder), "unknown")
+config.available_features.add(machine)
+config.substitutions += [(f"x86-64-v{i + 2}", level) for i, level in enumerate(LEVELS.get(machine, []))]
 config.environment["PATH"] = os.pathsep.join([llvm, os.environ["PATH"]])
 config.environment["LC_ALL"] = "C.UTF-8"
 config.environment["KJIT_CACHE_DIR"] = "off" # tests are to compile
@@ -68,7 +76,7 @@ for name in ("libzip.so.5", "libzip.so.4"): # as the library looks for it
         pass
 # For links of LLVM that ask nothing of the linker: another third of the time.
 config.substitutions.append(("%lld", "-fuse-ld=lld" if shutil.which("ld.lld") else ""))
-if subprocess.run([f"{build}/kjit", "env"], stdout=subprocess.PIPE).stdout.find(b"lsp     jansson") >= 0: # it has kjit lsp
+if subprocess.run([*wrapper.split(), f"{build}/kjit", "env"], stdout=subprocess.PIPE).stdout.find(b"lsp     jansson") >= 0: # it has kjit lsp
     config.available_features.add("lsp")
 # The package for Python, by the first Python from 3.10 on that has NumPy, else the first.
 def runs(python, code):

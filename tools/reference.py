@@ -4,6 +4,7 @@ reference.py command kjit: what the command's --help says, as the manual page kj
 
 The header is in sections (`/* ---- Title ---- */`) of paragraphs: a comment, the declarations that it is about, and an
 empty line. The bodies of inline functions are left out."""
+import os
 import re
 import subprocess
 import sys
@@ -90,7 +91,7 @@ def manual(text, out):
 def command_manual(kjit):
     """kjit(1), of `kjit --help`, `kjit COMMAND --help` and `kjit --version`."""
     def say(*arguments):
-        return subprocess.run([kjit, *arguments], check=True, stdout=subprocess.PIPE, text=True).stdout
+        return subprocess.run([*os.environ.get("KJIT_WRAPPER", "").split(), kjit, *arguments], check=True, stdout=subprocess.PIPE, text=True).stdout
 
     general = say("--help")
     commands = re.findall(r"^  ([a-z]+) ", general.split("\n\n")[2] + "\n", re.M)

@@ -37,6 +37,30 @@ static inline void kj_float_leave(kj_float_env env)
     }
 }
 
+#elif defined(__aarch64__)
+
+#include <stdint.h>
+
+/* All zeros but for what is reserved: fesetenv would leave the bits for NaN and for subnormal f16 as they are. */
+typedef struct kj_float_env {
+    uint64_t control;
+} kj_float_env;
+
+static inline kj_float_env kj_float_enter(void)
+{
+    kj_float_env env;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(env.control));
+    if (env.control != 0)
+        __asm__ volatile("msr fpcr, xzr" : : : "memory");
+    return env;
+}
+
+static inline void kj_float_leave(kj_float_env env)
+{
+    if (env.control != 0)
+        __asm__ volatile("msr fpcr, %0" : : "r"(env.control) : "memory");
+}
+
 #else
 
 #include <fenv.h>

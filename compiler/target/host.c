@@ -1,9 +1,12 @@
-/* The CPU as a target: code for the one this runs on, or for a level of its family. */
+/* The CPU as a target: code for the one this runs on, or for a level of its family or another. */
 #include <llvm-c/Target.h>
 #include <string.h>
 
+#include "identity.h"
 #include "target/cpu_level.h"
 #include "target/target.h"
+
+/* ---- Families ---- */
 
 static void initialise(void)
 {
@@ -11,11 +14,36 @@ static void initialise(void)
     LLVMInitializeNativeAsmPrinter();
 }
 
-static void make_ready(void)
+/* What code may be for beside this machine's own: an LLVM may have been built without. */
+static void initialise_others(void)
 {
-    static bool ready;
-    kj_make_ready(initialise, &ready);
+#if KJ_HAS_X86_64 && !defined(__x86_64__)
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+#endif
+#if KJ_HAS_AARCH64 && !defined(__aarch64__)
+    LLVMInitializeAArch64TargetInfo();
+    LLVMInitializeAArch64Target();
+    LLVMInitializeAArch64TargetMC();
+    LLVMInitializeAArch64AsmPrinter();
+#endif
 }
+
+static void make_ready(bool here)
+{
+    static bool ready, others;
+    kj_make_ready(initialise, &ready);
+    if (!here)
+        kj_make_ready(initialise_others, &others);
+}
+
+/* Of those that are not this machine's. */
+static const char *const triples[] = {
+    [KJ_X86_64] = "x86_64-unknown-linux-gnu",
+    [KJ_AARCH64] = "aarch64-unknown-linux-gnu",
+};
 
 /* ---- Levels ---- */
 
@@ -27,16 +55,39 @@ static bool has_feature(const char *features, const char *name, size_t size)
     return false;
 }
 
-const char *kj_cpu_lacks(kj_arena *arena, const char *level)
+const char *kj_cpu_lacks(kj_arena *arena, const char *name)
 {
+    const kj_cpu_level *level = kj_cpu_level_named(name);
+    if (!level || level->family != kj_cpu_here)
+        return kj_arena_printf(arena, "instructions of %s",
+                               level && level->family == KJ_AARCH64 ? "aarch64" : "x86-64");
+    if (level->family == KJ_AARCH64)
+        return kj_aarch64_lacks(level);
     kj_target_ready();
     char *here = kj_llvm_text(LLVMGetHostCPUFeatures());
-    const char *wanted = kj_level_features(level);
+    const char *wanted = level->features;
     while (*wanted && has_feature(here, wanted, strcspn(wanted, ",")))
         wanted += strcspn(wanted, ","), wanted += *wanted == ',';
     LLVMDisposeMessage(here);
     return *wanted ? kj_arena_printf(arena, "%.*s", (int)strcspn(wanted, ",") - 1, wanted + 1)
                    : NULL;
+}
+
+/* What code is for, as LLVM has it. On aarch64 that is a level, also for this CPU: what else LLVM knows of it (SVE, its
+ * own order of instructions) no code of kjit's was tried with. */
+static kj_cpu_family describe(const char *cpu, char **name, char **features)
+{
+    const kj_cpu_level *level = cpu                         ? kj_cpu_level_named(cpu)
+                                : kj_cpu_here == KJ_AARCH64 ? kj_aarch64_here()
+                                                            : NULL;
+    if (level || cpu) {
+        *name = kj_message_of(level ? level->cpu : cpu);
+        *features = kj_message_of(level ? level->features : "");
+    } else {
+        *name = kj_llvm_text(LLVMGetHostCPUName());
+        *features = kj_llvm_text(LLVMGetHostCPUFeatures());
+    }
+    return level ? level->family : kj_cpu_here;
 }
 
 /* ---- The target ---- */
@@ -50,25 +101,22 @@ static int vector_width(const char *features)
 
 static char *open_host(kj_target *t, const kj_compile_options *options)
 {
-    make_ready();
-    t->triple = kj_llvm_text(LLVMGetDefaultTargetTriple());
-    const char *cpu = options->cpu;
-    t->cpu = cpu ? kj_message_of(cpu) : kj_llvm_text(LLVMGetHostCPUName());
-    t->features =
-        cpu ? kj_message_of(kj_level_features(cpu)) : kj_llvm_text(LLVMGetHostCPUFeatures());
+    kj_cpu_family family = describe(options->cpu, &t->cpu, &t->features);
+    make_ready(family == kj_cpu_here);
+    t->triple = family == kj_cpu_here ? kj_llvm_text(LLVMGetDefaultTargetTriple())
+                                      : kj_message_of(triples[family]);
+    t->x86 = family == KJ_X86_64;
     t->vector = vector_width(t->features);
-    t->f16c = strstr(t->features, "+f16c") != NULL;
-    t->no_fma = strstr(t->features, "+fma") == NULL;
+    t->half = !t->x86 || strstr(t->features, "+f16c") != NULL;
+    t->no_fma = t->x86 && strstr(t->features, "+fma") == NULL;
     return kj_target_machine(t,
                              options->opt_level == 0 ? LLVMCodeGenLevelNone : LLVMCodeGenLevelLess);
 }
 
 static const char *name(kj_arena *arena, const kj_compile_options *options)
 {
-    if (options->cpu)
-        return kj_arena_printf(arena, "%s %s", options->cpu, kj_level_features(options->cpu));
-    char *cpu = kj_llvm_text(LLVMGetHostCPUName()),
-         *features = kj_llvm_text(LLVMGetHostCPUFeatures());
+    char *cpu, *features;
+    describe(options->cpu, &cpu, &features);
     const char *both = kj_arena_printf(arena, "%s %s", cpu, features);
     LLVMDisposeMessage(cpu);
     LLVMDisposeMessage(features);

@@ -316,7 +316,7 @@ char *kj_target_optimise(kj_target *t, LLVMModuleRef module, const kj_compile_op
         error = kj_target_machine(t, LLVMCodeGenLevelNone);
     if (error)
         return error;
-    if (t->kind->gpu) /* x86's own minimum chooses as the selection does */
+    if (!t->x86) /* its own minimum chooses as the selection does */
         keep_selections(module);
     cut_blocks(module);
     if (level > 1 && t->kind->last)

@@ -17,8 +17,9 @@ typedef struct kj_target {
     char *machine_name; /* of machines that are alike */
     int machine_uses;   /* compilations that had it, with this one */
     char *triple, *cpu, *features;
-    int vector;  /* f32 in the widest vector register */
-    bool f16c;   /* a CPU that converts f16 */
+    int vector; /* f32 in the widest vector register */
+    bool x86;
+    bool half;   /* a CPU that converts f16 */
     bool no_fma; /* a CPU without fused multiply-adds */
     int sm;      /* a GPU's generation: 75, 90 */
 } kj_target;

@@ -320,6 +320,7 @@ kjit_status kj_because(kj_failure *why, kjit_status status, const char *format, 
  * the memory there is fails here, not when it is touched. */
 kjit_status kj_memory_alloc(size_t size, void **out, kj_failure *why);
 void kj_memory_free(void *memory, size_t size);
+size_t kj_page_size(void); /* of the system: 4 KiB, on some machines 16 or 64 */
 
 double kj_now_ms(void); /* of the monotonic clock */
 /* Bytes of memory and CPUs that this process may use: the machine's, less what its control group

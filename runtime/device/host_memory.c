@@ -2,6 +2,7 @@
  * backed. */
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "device/device.h"
 
@@ -10,6 +11,11 @@ enum { ALIGNMENT = 64, HUGE_PAGE = 2 << 20, MAPPED = 1 << 20, CHECKED = 16 << 20
 static size_t rounded(size_t size, size_t unit)
 {
     return (size + unit - 1) / unit * unit;
+}
+
+size_t kj_page_size(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
 }
 
 /* Pages from the system, aligned to huge ones. */
@@ -54,7 +60,8 @@ kjit_status kj_memory_alloc(size_t size, void **out, kj_failure *why)
                               "out of memory: %zu bytes were asked for, %llu are free", size,
                               (unsigned long long)left);
     }
-    *out = size >= MAPPED ? map(rounded(size, 4096)) : carve(rounded(size ? size : 1, ALIGNMENT));
+    *out = size >= MAPPED ? map(rounded(size, kj_page_size()))
+                          : carve(rounded(size ? size : 1, ALIGNMENT));
     if (*out)
         return KJIT_OK;
     return kj_because(why, KJIT_NO_MEMORY, "out of memory: %zu bytes were asked for", size);
@@ -63,7 +70,7 @@ kjit_status kj_memory_alloc(size_t size, void **out, kj_failure *why)
 void kj_memory_free(void *memory, size_t size)
 {
     if (memory && size >= MAPPED)
-        munmap(memory, rounded(size, 4096));
+        munmap(memory, rounded(size, kj_page_size()));
     else if (memory)
         free(((void **)memory)[-1]);
 }

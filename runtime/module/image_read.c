@@ -29,7 +29,7 @@ static bool runs_here(reading *r, const char *target)
 {
     kjit_context *ctx = r->mod->ctx;
     kj_arena *arena = &r->mod->arena;
-    bool level = kj_is_cpu_level(target);
+    bool level = kj_cpu_level_named(target) != NULL;
     if (!ctx->ops->code)
         return level && !kj_cpu_lacks(arena, target);
     kj_compile_options own = {0};

@@ -235,7 +235,10 @@ static const char *next_name(kj_arena *arena, const char **list)
 /* Of GPUs, else of levels of CPUs: the i-th; NULL past the last. */
 static const char *target_at(bool gpu, int i)
 {
-    return gpu ? kj_gpu(i) : kj_cpu_level(i);
+    if (gpu)
+        return kj_gpu(i);
+    const kj_cpu_level *level = kj_cpu_level_at(i);
+    return level ? level->name : NULL;
 }
 
 static bool is_target(bool gpu, const char *name)
@@ -256,7 +259,7 @@ static const char *refusal(writing *w, bool gpu, const char *name)
     return t.data;
 }
 
-/* NULL is a list of all there are. */
+/* NULL is a list of all there are, of CPUs those of this one's family. */
 static bool are_targets(writing *w, const char *list, bool gpu)
 {
     if (!list)
@@ -273,7 +276,7 @@ static bool are_targets(writing *w, const char *list, bool gpu)
 static bool is_listed(writing *w, const char *list, const char *wanted)
 {
     if (!list)
-        return true;
+        return w->gpu || kj_cpu_level_named(wanted)->family == kj_cpu_here;
     for (const char *name; (name = next_name(&w->arena, &list)) != NULL;)
         if (strcmp(name, wanted) == 0)
             return true;

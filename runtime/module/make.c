@@ -107,11 +107,11 @@ static kjit_status check_options(kjit_context *ctx, const kjit_compile_options *
         return kj_fail(ctx, KJIT_INVALID, "nparams is %d: it must be 0 or more", o->nparams);
     if (o && o->nparams > 0 && !o->params)
         return kj_fail(ctx, KJIT_INVALID, "params is NULL");
-    if (!cpu || strcmp(cpu, "native") == 0 || kj_is_cpu_level(cpu))
+    if (!cpu || strcmp(cpu, "native") == 0 || kj_cpu_level_named(cpu))
         return KJIT_OK;
     kj_text list = {0};
-    for (int i = 0; kj_cpu_level(i); i++)
-        kj_text_printf(&list, "%s, ", kj_cpu_level(i));
+    for (int i = 0; kj_cpu_level_at(i); i++)
+        kj_text_printf(&list, "%s, ", kj_cpu_level_at(i)->name);
     kjit_status status =
         list.failed ? kj_no_memory(ctx)
                     : kj_fail(ctx, KJIT_INVALID,
@@ -140,7 +140,7 @@ static void take_options(kjit_module *mod, const kjit_compile_options *o)
     mod->options.checks = checks_of(mod->ctx, o->check);
     mod->asked = o->check & KJ_CHECK_ALL ? mod->options.checks : o->check;
     mod->options.libdevice = copy_text(&mod->arena, o->libdevice);
-    mod->options.cpu = o->cpu && kj_is_cpu_level(o->cpu) ? copy_text(&mod->arena, o->cpu) : NULL;
+    mod->options.cpu = o->cpu && kj_cpu_level_named(o->cpu) ? copy_text(&mod->arena, o->cpu) : NULL;
     mod->lacks = mod->options.cpu ? kj_cpu_lacks(&mod->arena, o->cpu) : NULL;
     mod->arch = copy_text(&mod->arena, o->arch);
 }

@@ -3,6 +3,17 @@
 
 #include <pthread.h>
 
+/* Levels of the CPUs that this runs on. */
+#if defined(__aarch64__)
+#define LOWEST "armv8-a"
+#define NEXT "armv8.1-a"
+#define HIGHEST "armv8.1-a"
+#else
+#define LOWEST "x86-64-v2"
+#define NEXT "x86-64-v3"
+#define HIGHEST "x86-64-v4"
+#endif
+
 static const char source[] =
     "record Pair { a: f32, b: i32 }\n"
     "const table: f32[3]\n"
@@ -64,7 +75,7 @@ static image make(void)
     OK(fill(mod, a, 1));
     kjit_array_free(a);
     kjit_image_options options = {.size = sizeof options,
-                                  .cpus = on_cpu() ? "x86-64-v2, x86-64-v3" : "",
+                                  .cpus = on_cpu() ? LOWEST ", " NEXT : "",
                                   .archs = on_cpu() ? NULL : "sm_75,sm_80"};
     OK(kjit_module_image(mod, &options, &made.bytes, &made.size));
     kjit_module_free(mod);
@@ -210,9 +221,8 @@ static void test_generic_records(void **state)
                                "    x[i] = v\n"
                                "}\n";
     kjit_context *plain = ctx;
-    kjit_image_options options = {.size = sizeof options,
-                                  .cpus = on_cpu() ? "x86-64-v2" : "",
-                                  .archs = on_cpu() ? NULL : "sm_75"};
+    kjit_image_options options = {
+        .size = sizeof options, .cpus = on_cpu() ? LOWEST : "", .archs = on_cpu() ? NULL : "sm_75"};
     image made;
     kjit_module *mod = module(text), *other;
     OK(swap(mod, "P"));
@@ -301,7 +311,7 @@ static void test_told(void **state)
     size_t size;
     kjit_module *mod = module(source);
     kjit_image_options options = {
-        .size = sizeof options, .cpus = "x86-64-v2", .archs = "sm_75", .told = tell, .user = &t};
+        .size = sizeof options, .cpus = LOWEST, .archs = "sm_75", .told = tell, .user = &t};
     OK(scale(mod, KJIT_I32, x, 100, 64));
     OK(scale(mod, KJIT_I32, x, 64, 64)); /* takes no more for granted */
     OK(scale(mod, KJIT_I32, x, 10, 128));
@@ -333,7 +343,7 @@ static void test_other_devices(void **state)
     OK(kjit_module_image(mod, &options, &made.bytes, &made.size));
     FAILS(kjit_module_from_image(ctx, made.bytes, made.size, &from), KJIT_NO_DEVICE,
           on_cpu() ? "its code is for sm_75, which this CPU does not run"
-                   : "x86-64-v4, which this GPU does not run");
+                   : HIGHEST ", which this GPU does not run");
     assert_null(from);
     free(made.bytes);
     kjit_module_free(mod);

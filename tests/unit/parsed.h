@@ -12,6 +12,13 @@
 
 #include "parse/ast.h"
 
+/* LLVM's name of the CPU that can least, of those that this is one of. */
+#if defined(__x86_64__)
+#define OLDEST "x86-64"
+#else
+#define OLDEST "generic"
+#endif
+
 typedef struct parsed {
     jmp_buf fail;
     kj_arena arena;

@@ -104,7 +104,7 @@ static void run_kernel(kj_dtype type, arrays *a)
     const kj_program *program = kj_sema_program(&p.arena, &p.diag, &p.file, 1, records, false);
     assert_int_equal(p.diag.errors, 0);
     kj_spec spec = {.block = {BLOCK, 1, 1}, .small = true, .disjoint = true, .layouts = layouts};
-    kj_compile_options options = {.opt_level = 3, .verify = true, .cpu = "x86-64"};
+    kj_compile_options options = {.opt_level = 3, .verify = true, .cpu = OLDEST};
     assert_true(kj_compile(&p.arena, &p.diag, program, program->kernels, &spec, &options,
                            KJ_STAGE_OBJECT, &code));
     call(&code, a);

@@ -238,7 +238,7 @@ static void load(library *lib)
 {
     kj_failure why;
     lib->bytes = compile(lib->module);
-    assert_int_equal(kj_object_open(&lib->object, LLVMGetBufferStart(lib->bytes),
+    assert_int_equal(kj_object_open(&lib->object, kj_object_host, LLVMGetBufferStart(lib->bytes),
                                     LLVMGetBufferSize(lib->bytes), &lib->size, &why),
                      KJIT_OK);
     lib->code = mmap(NULL, lib->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

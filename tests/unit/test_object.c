@@ -24,7 +24,7 @@ typedef struct compiled {
     char *memory; /* MOST bytes, then none */
 } compiled;
 
-/* Constants, a call of a function of the host's (the oldest CPU has no fma), several sections. */
+/* Constants, a call of a function of the host's (the oldest CPU of x86-64 has no fma), several sections. */
 static const char source[] = "const W: f64[] = [0.5, 1.5, 2.5, 3.5]\n"
                              "kernel k(x: f64[]) {\n"
                              "    let i = grid(1)\n"
@@ -40,7 +40,7 @@ static int set_up(void **state)
     const kj_program *program =
         kj_sema_program(&c->p.arena, &c->p.diag, &c->p.file, 1, c->records, false);
     kj_spec spec = {.block = {64, 1, 1}, .small = true, .layouts = layouts};
-    kj_compile_options options = {.opt_level = 3, .cpu = "x86-64"};
+    kj_compile_options options = {.opt_level = 3, .cpu = OLDEST};
     assert_true(kj_compile(&c->p.arena, &c->p.diag, program, program->kernels, &spec, &options,
                            KJ_STAGE_OBJECT, &c->code));
     c->memory = mmap(NULL, MOST + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -67,7 +67,7 @@ static bool load(const compiled *c, const void *bytes, size_t size)
     kj_object object;
     kj_failure why;
     size_t image;
-    if (kj_object_open(&object, bytes, size, &image, &why) != KJIT_OK) {
+    if (kj_object_open(&object, kj_object_host, bytes, size, &image, &why) != KJIT_OK) {
         assert_int_equal(image, 0);
         return false;
     }
@@ -103,7 +103,9 @@ static void it_is_laid_out(void **state)
     kj_object object;
     kj_failure why;
     size_t image;
-    assert_int_equal(kj_object_open(&object, c->code.bytes, c->code.size, &image, &why), KJIT_OK);
+    assert_int_equal(
+        kj_object_open(&object, kj_object_host, c->code.bytes, c->code.size, &image, &why),
+        KJIT_OK);
     assert_true(load(c, c->code.bytes, c->code.size));
     assert_true(kj_object_symbol(&object, c->code.entry) < image);
     assert_true(kj_object_symbol(&object, "fma") == UINT64_MAX);
@@ -141,12 +143,70 @@ static void every_byte(void **state)
     let_go(copy, size);
 }
 
+/* What instructions of aarch64 become, on whichever machine this runs: by the assembler's encoding of the same. */
+static void fields_of_aarch64(void **state)
+{
+    enum { BASE = 0x50000, AT = 0x108 };
+    static const struct {
+        unsigned type;
+        uint64_t to, address;
+        uint32_t before, after; /* after: 0: refused */
+    } cases[] = {
+        {R_AARCH64_CALL26, AT + 8, 0, 0x94000000, 0x94000002}, /* bl +8 */
+        {R_AARCH64_JUMP26, AT - 8, 0, 0x14000000, 0x17fffffe}, /* b -8 */
+        {R_AARCH64_CALL26, AT + 6, 0, 0x94000000, 0},          /* half an instruction */
+        {R_AARCH64_CALL26, AT + (1 << 27) - 4, 0, 0x94000000, 0x95ffffff},
+        {R_AARCH64_CALL26, AT + (1 << 27), 0, 0x94000000, 0},         /* too far */
+        {R_AARCH64_CONDBR19, AT + 12, 0, 0x54000001, 0x54000061},     /* b.ne +12 */
+        {R_AARCH64_TSTBR14, AT - 4, 0, 0x36000000, 0x3607ffe0},       /* tbz w0, 0, -4 */
+        {R_AARCH64_LD_PREL_LO19, AT + 8, 0, 0x58000010, 0x58000050},  /* ldr x16, +8 */
+        {R_AARCH64_ADR_PREL_LO21, AT + 5, 0, 0x10000001, 0x30000021}, /* adr x1, +5 */
+        {R_AARCH64_ADR_PREL_LO21, AT - 3, 0, 0x10000001, 0x30ffffe1}, /* adr x1, -3 */
+        {R_AARCH64_ADR_PREL_PG_HI21, 0x1010, 0, 0x90000000,
+         0xb0000000}, /* adrp x0, the next page */
+        {R_AARCH64_ADR_PREL_PG_HI21, 0x5123, 0, 0x90000000, 0xb0000020},  /* five pages on */
+        {R_AARCH64_ADD_ABS_LO12_NC, 0x1010, 0, 0x91000000, 0x91004000},   /* add x0, x0, 0x10 */
+        {R_AARCH64_LDST8_ABS_LO12_NC, 0x1013, 0, 0x39400000, 0x39404c00}, /* ldrb w0, [x0, 0x13] */
+        {R_AARCH64_LDST16_ABS_LO12_NC, 0x1012, 0, 0x79400000, 0x79402400},
+        {R_AARCH64_LDST32_ABS_LO12_NC, 0x1014, 0, 0xb9400000, 0xb9401400},
+        {R_AARCH64_LDST64_ABS_LO12_NC, 0x1018, 0, 0xf9400000, 0xf9400c00},
+        {R_AARCH64_LDST64_ABS_LO12_NC, 0x1014, 0, 0xf9400000, 0},           /* between two words */
+        {R_AARCH64_LDST128_ABS_LO12_NC, 0x1020, 0, 0x3dc00000, 0x3dc00800}, /* ldr q0, [x0, 0x20] */
+        {R_AARCH64_ADR_GOT_PAGE, 0x40, 0x2048, 0x90000008, 0xd0000008},
+        {R_AARCH64_LD64_GOT_LO12_NC, 0x40, 0x2048, 0xf9400108, 0xf9402508},
+        {R_AARCH64_LD64_GOT_LO12_NC, 0x40, UINT64_MAX, 0xf9400108, 0}, /* of no function */
+        {R_AARCH64_TLSLE_ADD_TPREL_HI12, 0x40, 0, 0x91000000, 0},      /* not one there is */
+        {R_AARCH64_PREL32, AT - 1, 0, 7, 0xffffffff},
+        {R_AARCH64_PREL32, AT + (UINT64_C(1) << 31), 0, 7, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        unsigned char image[AT + 4] = {0};
+        memcpy(image + AT, &cases[i].before, 4);
+        kj_reference r = {cases[i].type, AT, cases[i].to, 4, cases[i].address, BASE};
+        uint32_t got = 0;
+        if (kj_object_aarch64.refer(&r, image))
+            memcpy(&got, image + AT, 4);
+        if (got != cases[i].after)
+            fail_msg("case %zu: %08x rather than %08x", i, got, cases[i].after);
+        r.room = 3;
+        assert_false(kj_object_aarch64.refer(&r, image));
+    }
+    uint64_t word = 0;
+    kj_reference r = {R_AARCH64_ABS64, 0, 0x40, 8, UINT64_MAX, BASE};
+    assert_true(kj_object_aarch64.refer(&r, (unsigned char *)&word));
+    assert_int_equal(word, BASE + 0x40);
+    r.room = 7;
+    assert_false(kj_object_aarch64.refer(&r, (unsigned char *)&word));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(it_is_laid_out, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_length, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_byte, set_up, tear_down),
+        cmocka_unit_test(fields_of_aarch64),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

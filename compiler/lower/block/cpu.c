@@ -349,7 +349,7 @@ static LLVMValueRef narrow_f16(kj_lower *lo, LLVMValueRef v)
 
 static bool has_half(const kj_lower *lo, kj_dtype type, kj_half_op op)
 {
-    return type == KJ_F16 && lo->f16c && (op == KJ_HALF_WIDEN || op == KJ_HALF_NARROW);
+    return type == KJ_F16 && lo->half && (op == KJ_HALF_WIDEN || op == KJ_HALF_NARROW);
 }
 
 static LLVMValueRef scope(kj_lower *lo, LLVMValueRef atomic, bool block)

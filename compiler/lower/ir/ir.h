@@ -102,7 +102,8 @@ typedef struct kj_lowering {
 
     /* Has it instructions for that on a half? */
     bool (*has_half)(const kj_lower *lo, kj_dtype type, kj_half_op op);
-    LLVMValueRef (*narrow_f16)(kj_lower *lo, LLVMValueRef v); /* of one f32; NULL: as LLVM does */
+    LLVMValueRef (*narrow_f16)(kj_lower *lo,
+                               LLVMValueRef v); /* of one f32, where lo->x86; else as LLVM does */
     /* A float as an integer type: saturating, NaN is 0. */
     LLVMValueRef (*to_int)(kj_lower *lo, LLVMValueRef v, kj_dtype to, LLVMTypeRef type);
     kj_tile (*extreme)(kj_lower *lo, kj_tile a, kj_tile b, bool max); /* kj_float_extreme */
@@ -201,7 +202,8 @@ struct kj_lower {
     int strips;                /* such loops so far */
     bool masks_cost;           /* masked accesses are slower than plain ones */
     bool ftz;                  /* f32 instructions of a GPU take subnormal numbers for zeros */
-    bool f16c;                 /* the CPU converts f16 */
+    bool x86;                  /* of a CPU: it is one */
+    bool half;                 /* it converts f16 */
     bool no_fma;               /* it has no fused multiply-adds */
     int sm;                    /* the GPU's generation: 75, 90 */
     bool within;               /* of a CPU: gangs end where their block does */
@@ -332,7 +334,8 @@ typedef struct kj_entry_spec {
     const kj_deps *deps;
     kj_regions *regions;     /* of a CPU */
     int vector;              /* f32 in the target's widest vector register */
-    bool f16c;               /* of a CPU: it converts f16 */
+    bool x86;                /* of a CPU: it is one */
+    bool half;               /* of a CPU: it converts f16 */
     bool no_fma;             /* it has no fused multiply-adds */
     bool replay;             /* likewise: kj_compile_options.replay */
     int sm;                  /* of a GPU: its generation */

@@ -26,7 +26,8 @@ void kj_lower_start(kj_lower *lo, kj_arena *arena, const kj_tkernel *kernel,
 {
     size_t nroots = (size_t)kernel->nroots + 1, nparams = (size_t)kernel->nparams + 1;
     *lo = (kj_lower){.arena = arena, .kernel = kernel, .module = spec->module};
-    lo->f16c = spec->f16c;
+    lo->x86 = spec->x86;
+    lo->half = spec->half;
     lo->no_fma = spec->no_fma;
     lo->sm = spec->sm;
     lo->rolled = spec->rolled;

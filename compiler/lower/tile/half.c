@@ -46,7 +46,7 @@ static kj_tile widen_native(kj_lower *lo, kj_tile a)
 static kj_tile narrow_native(kj_lower *lo, kj_tile a, kj_dtype to)
 {
     kj_tile out = kj_tile_like(to, a.rows, a.lanes);
-    if (lo->target->narrow_f16 && a.lanes == 1) {
+    if (lo->x86 && a.lanes == 1) {
         for (int r = 0; r < a.rows; r++)
             out.v[r] = lo->target->narrow_f16(lo, a.v[r]);
         return out;

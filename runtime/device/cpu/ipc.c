@@ -11,8 +11,6 @@
 
 #include "device/cpu/cpu.h"
 
-enum { PAGE = 4096 };
-
 /* What lies in that page. */
 typedef struct share_head {
     int file; /* -1: another process's, which has it open */
@@ -29,29 +27,30 @@ _Static_assert(sizeof(share_place) <= KJ_SHARE_HANDLE, "a handle holds it");
 
 static share_head *head_of(void *memory)
 {
-    return (share_head *)((char *)memory - PAGE);
+    return (share_head *)((char *)memory - kj_page_size());
 }
 
 static size_t whole_pages(size_t size)
 {
-    return ((size ? size : 1) + PAGE - 1) / PAGE * PAGE;
+    size_t page = kj_page_size();
+    return ((size ? size : 1) + page - 1) / page * page;
 }
 
 /* The file behind a page of ours. NULL: the system has no room. */
 static void *map(int file, size_t size)
 {
-    size_t bytes = whole_pages(size);
+    size_t page = kj_page_size(), bytes = whole_pages(size);
     char *base =
-        mmap(NULL, PAGE + bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        mmap(NULL, page + bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (base == MAP_FAILED)
         return NULL;
-    if (mmap(base + PAGE, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) ==
+    if (mmap(base + page, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) ==
         MAP_FAILED) {
-        munmap(base, PAGE + bytes);
+        munmap(base, page + bytes);
         return NULL;
     }
     *(share_head *)base = (share_head){.file = -1, .size = size};
-    return base + PAGE;
+    return base + page;
 }
 
 /* A file over the limit of this process would end it with a signal. */
@@ -64,7 +63,7 @@ static bool may_be_so_large(size_t bytes)
 
 kjit_status kj_share_alloc(size_t size, void **out, kj_failure *why)
 {
-    if (size > PTRDIFF_MAX - 2 * PAGE || size > kj_machine_memory_free() ||
+    if (size > PTRDIFF_MAX - 2 * kj_page_size() || size > kj_machine_memory_free() ||
         !may_be_so_large(whole_pages(size)))
         return kj_because(why, KJIT_NO_MEMORY, "out of memory: %zu bytes were asked for", size);
     int file = memfd_create("kjit array", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -90,7 +89,7 @@ void kj_share_free(void *memory)
     share_head head = *head_of(memory);
     if (head.file >= 0)
         close(head.file);
-    munmap((char *)memory - PAGE, PAGE + whole_pages(head.size));
+    munmap((char *)memory - kj_page_size(), kj_page_size() + whole_pages(head.size));
 }
 
 kjit_status kj_cpu_share(kj_device *dev, const kj_chunk *chunk, unsigned char *handle,
@@ -128,7 +127,7 @@ kjit_status kj_share_open(const unsigned char *handle, size_t size, void **out, 
     memcpy(&place, handle, sizeof place);
     kj_snprintf(path, sizeof path, "/proc/%d/fd/%d", place.process, place.file);
     /* looked at first: to open what is no file may do something */
-    bool is_there = size <= PTRDIFF_MAX - 2 * PAGE && stat(path, &about) == 0 &&
+    bool is_there = size <= PTRDIFF_MAX - 2 * kj_page_size() && stat(path, &about) == 0 &&
                     S_ISREG(about.st_mode) && about.st_ino == place.inode;
     int file = is_there ? open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK) : -1;
     if (file < 0)

@@ -71,6 +71,12 @@ static bool pages_finish(pages *p)
     return true;
 }
 
+/* Where what is fetched as code is not what was stored until it is told so, it is. */
+static void tell_code(pages *p)
+{
+    __builtin___clear_cache(p->run, (char *)p->run + p->size);
+}
+
 static kjit_status no_pages(kj_failure *why)
 {
     if (errno == ENOMEM)
@@ -87,7 +93,7 @@ typedef kjit_status write_fn(const kj_object *object, void *memory, uint64_t bas
 static kjit_status make_code(pages *p, size_t size, write_fn *write, const kj_object *object,
                              kj_failure *why)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t page = kj_page_size();
     size = (size + page - 1) / page * page;
     for (int way = 0; way < 2; way++) {
         if (!(way ? map_twice : map_once)(p, size))
@@ -97,8 +103,10 @@ static kjit_status make_code(pages *p, size_t size, write_fn *write, const kj_ob
             pages_free(p);
             return status;
         }
-        if (pages_finish(p))
+        if (pages_finish(p)) {
+            tell_code(p);
             return KJIT_OK;
+        }
         int error = errno;
         pages_free(p);
         errno = error;
@@ -151,7 +159,8 @@ static kjit_status load(const kj_code *code, kj_exec *exec, kj_failure *why)
     kj_object object;
     size_t size;
     pages p;
-    kjit_status status = kj_object_open(&object, code->bytes, code->size, &size, why);
+    kjit_status status =
+        kj_object_open(&object, kj_object_host, code->bytes, code->size, &size, why);
     if (status == KJIT_OK)
         status = make_code(&p, size, kj_object_write, &object, why);
     if (status != KJIT_OK)

@@ -1,7 +1,7 @@
 /* Object code (ELF) -> an image that runs where it is put: sections laid out, references relocated.
  *
- * What LLVM makes of a module is one ELF object for x86-64: code, constants, and few kinds of
- * references between them. They are laid out side by side, so that every reference reaches. What
+ * What LLVM makes of a module is one ELF object: code, constants, and few kinds of references
+ * between them, which a machine has of its own (object_x86_64.c, object_aarch64.c). They are laid out side by side, so that every reference reaches. What
  * code may call in the process is the table `host` and nothing else: each of its functions has a
  * jump behind the sections. */
 #include "device/cpu/object.h"
@@ -25,11 +25,17 @@ static const struct {
 
 enum { NHOST = sizeof host / sizeof *host };
 
-/* jmp *2(%rip), two bytes that are not reached, the address */
-enum { JUMP = 16, JUMP_ADDRESS = 8 };
-static const unsigned char jump[JUMP_ADDRESS] = {0xff, 0x25, 2, 0, 0, 0, 0xcc, 0xcc};
+enum { JUMP = 16, JUMP_ADDRESS = 8 }; /* a jump, and the address it goes to */
 
 enum { MAX_ALIGN = 4096 };
+
+#if defined(__x86_64__)
+const kj_object_machine *const kj_object_host = &kj_object_x86_64;
+#elif defined(__aarch64__)
+const kj_object_machine *const kj_object_host = &kj_object_aarch64;
+#else
+const kj_object_machine *const kj_object_host = NULL;
+#endif
 
 static bool inside(const kj_object *o, uint64_t offset, uint64_t size)
 {
@@ -42,9 +48,10 @@ static bool is_table(const kj_object *o, const Elf64_Shdr *s)
     return inside(o, s->sh_offset, s->sh_size) && s->sh_offset % _Alignof(Elf64_Sym) == 0;
 }
 
-static bool stands(const Elf64_Shdr *s)
+static bool stands(const kj_object *o, const Elf64_Shdr *s)
 {
-    return (s->sh_flags & SHF_ALLOC) && s->sh_size > 0 && s->sh_type != SHT_X86_64_UNWIND;
+    bool unwinding = o->machine->unwinding && s->sh_type == (Elf64_Word)o->machine->unwinding;
+    return (s->sh_flags & SHF_ALLOC) && s->sh_size > 0 && !unwinding;
 }
 
 static bool find_symbols(kj_object *o)
@@ -73,7 +80,7 @@ static size_t lay_out(kj_object *o)
     uint64_t end = 0;
     for (size_t i = 0; i < o->nsections; i++) {
         const Elf64_Shdr *s = &o->sections[i];
-        if (!stands(s))
+        if (!stands(o, s))
             continue;
         uint64_t align = s->sh_addralign ? s->sh_addralign : 1;
         if ((align & (align - 1)) != 0 || align > MAX_ALIGN || s->sh_type != SHT_PROGBITS ||
@@ -86,25 +93,28 @@ static size_t lay_out(kj_object *o)
     return o->jumps + (size_t)NHOST * JUMP;
 }
 
-kjit_status kj_object_open(kj_object *o, const void *bytes, size_t size, size_t *image,
-                           kj_failure *why)
+kjit_status kj_object_open(kj_object *o, const kj_object_machine *machine, const void *bytes,
+                           size_t size, size_t *image, kj_failure *why)
 {
     const Elf64_Ehdr *header = bytes;
-    *o = (kj_object){.bytes = bytes, .size = size};
+    *o = (kj_object){.machine = machine, .bytes = bytes, .size = size};
+    *image = 0;
+    if (!machine)
+        return kj_because(why, KJIT_NO_DEVICE, "there is no code for CPUs of this kind");
     bool ours = size >= sizeof *header && memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
                 header->e_ident[EI_CLASS] == ELFCLASS64 && header->e_type == ET_REL &&
-                header->e_machine == EM_X86_64 && header->e_shentsize == sizeof(Elf64_Shdr) &&
+                header->e_machine == machine->elf && header->e_shentsize == sizeof(Elf64_Shdr) &&
                 header->e_shnum <= KJ_OBJECT_SECTIONS &&
                 header->e_shoff % _Alignof(Elf64_Shdr) == 0 &&
                 inside(o, header->e_shoff, header->e_shnum * sizeof(Elf64_Shdr));
-    *image = 0;
     if (ours) {
         o->sections = (const Elf64_Shdr *)(const void *)(o->bytes + header->e_shoff);
         o->nsections = header->e_shnum;
         *image = find_symbols(o) ? lay_out(o) : 0;
     }
     return *image ? KJIT_OK
-                  : kj_because(why, KJIT_INTERNAL, "the compiled kernel is no object for x86-64");
+                  : kj_because(why, KJIT_INTERNAL, "the compiled kernel is no object for %s",
+                               machine->name);
 }
 
 static const char *name_of(const kj_object *o, const Elf64_Sym *s)
@@ -121,7 +131,7 @@ static uint64_t place_of(const kj_object *o, const Elf64_Sym *s)
                 return o->jumps + i * JUMP;
         return UINT64_MAX;
     }
-    bool here = s->st_shndx < o->nsections && stands(&o->sections[s->st_shndx]);
+    bool here = s->st_shndx < o->nsections && stands(o, &o->sections[s->st_shndx]);
     return here ? o->place[s->st_shndx] + s->st_value : UINT64_MAX;
 }
 
@@ -141,33 +151,16 @@ static bool refer(const kj_object *o, const Elf64_Rela *r, unsigned char *image,
                   uint64_t room, uint64_t base)
 {
     const Elf64_Sym *s = &o->symbols[ELF64_R_SYM(r->r_info)];
-    uint64_t to = place_of(o, s), value = to + (uint64_t)r->r_addend;
-    if (to == UINT64_MAX)
-        return false;
-    switch (ELF64_R_TYPE(r->r_info)) {
-    case R_X86_64_64:
-        value += base;
-        if (room < 8)
-            return false;
-        memcpy(image + at, &value, 8);
-        return true;
-    case R_X86_64_GOTPCREL:
-    case R_X86_64_GOTPCRELX:
-    case R_X86_64_REX_GOTPCRELX: /* the address of a function, from memory */
-        if (s->st_shndx != SHN_UNDEF)
-            return false;
-        value += JUMP_ADDRESS;
-        break;
-    case R_X86_64_PC32:
-    case R_X86_64_PLT32: break;
-    default: return false;
-    }
-    value -= at;
-    int32_t distance = (int32_t)value;
-    if (room < 4 || (uint64_t)(int64_t)distance != value)
-        return false;
-    memcpy(image + at, &distance, 4);
-    return true;
+    uint64_t to = place_of(o, s);
+    kj_reference reference = {
+        .type = ELF64_R_TYPE(r->r_info),
+        .at = at,
+        .to = to + (uint64_t)r->r_addend,
+        .room = room,
+        .address = s->st_shndx == SHN_UNDEF ? to + JUMP_ADDRESS : UINT64_MAX,
+        .base = base,
+    };
+    return to != UINT64_MAX && o->machine->refer(&reference, image);
 }
 
 static bool refer_all(const kj_object *o, const Elf64_Shdr *list, unsigned char *image,
@@ -177,7 +170,7 @@ static bool refer_all(const kj_object *o, const Elf64_Shdr *list, unsigned char 
         return false;
     const Elf64_Shdr *s = &o->sections[list->sh_info];
     const Elf64_Rela *r = (const Elf64_Rela *)(const void *)(o->bytes + list->sh_offset);
-    for (size_t i = 0; stands(s) && i < list->sh_size / sizeof *r; i++) {
+    for (size_t i = 0; stands(o, s) && i < list->sh_size / sizeof *r; i++) {
         uint64_t offset = r[i].r_offset;
         if (offset > s->sh_size || ELF64_R_SYM(r[i].r_info) >= o->nsymbols ||
             !refer(o, &r[i], image, o->place[list->sh_info] + offset, s->sh_size - offset, base))
@@ -190,11 +183,11 @@ kjit_status kj_object_write(const kj_object *o, void *memory, uint64_t base, kj_
 {
     unsigned char *image = memory;
     for (size_t i = 0; i < o->nsections; i++)
-        if (stands(&o->sections[i]))
+        if (stands(o, &o->sections[i]))
             memcpy(image + o->place[i], o->bytes + o->sections[i].sh_offset,
                    o->sections[i].sh_size);
     for (size_t i = 0; i < NHOST; i++) {
-        memcpy(image + o->jumps + i * JUMP, jump, sizeof jump);
+        memcpy(image + o->jumps + i * JUMP, o->machine->jump, JUMP_ADDRESS);
         memcpy(image + o->jumps + i * JUMP + JUMP_ADDRESS, &host[i].address, 8);
     }
     for (size_t i = 0; i < o->nsections; i++) {
