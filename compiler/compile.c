@@ -304,10 +304,12 @@ static void set_apart(job *j)
         kj_set_apart(j->arena, j->items[i].kernel);
 }
 
-static void join_stores(job *j)
+static void settle_stores(job *j)
 {
     for (int i = 0; i < j->nitems && !j->over && by_gangs(j); i++)
         j->items[i].kernel = kj_with_stores_joined(j->arena, j->items[i].kernel);
+    for (int i = 0; i < j->nitems && !j->over && by_gangs(j); i++)
+        kj_find_past(j->arena, j->items[i].kernel);
 }
 
 static void find_uniform(job *j)
@@ -530,7 +532,7 @@ static bool generate(job *j)
     share_out_turns(j);
     choose_lanes(j);
     set_apart(j);
-    join_stores(j);
+    settle_stores(j);
     find_uniform(j);
     cut_regions(j);
     make_fitting_code(j);

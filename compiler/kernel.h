@@ -308,8 +308,11 @@ struct kj_host_launch {
     kj_host_spawner *spawner; /* of a kernel that launches others or is watched, and its children */
     const uint32_t *halt;     /* it is to end when this is not `going`; NULL: nobody can end it */
     uint32_t going;           /* 0 of code that polls, whose halt is never NULL */
-    uint32_t
+    uint16_t
         own_tallies; /* kj_param_info.tally: those arrays are copies that the caller alone has */
+    /* Its arrays are more than the caches hold: -64, all bits of an address but those within a line
+     * (kj_tarray.past); else 0. */
+    int16_t past;
     uint64_t slots[];
 };
 
@@ -460,6 +463,7 @@ typedef struct kj_code {
         scratch; /* bytes a worker needs for values that live across barriers, and between shared arrays; a multiple of 64 */
     bool fused;  /* a CPU's: neighbouring blocks run side by side */
     bool across; /* and gangs go from one into the next */
+    bool past;   /* it asks kj_host_launch.past */
     uint64_t unheld; /* what kj_unheld said of the launch it is for; all ones: of any */
     int64_t stack;   /* bytes that it and its children take of a CPU's stack, each */
     const kj_kernel_info *kernel; /* in that arena */

@@ -320,6 +320,7 @@ static void pack_numbers(kj_pack *p, const kj_const_array_info *filled, kj_code 
     KJ_PACK(p, c->scratch);
     KJ_PACK(p, c->fused);
     KJ_PACK(p, c->across);
+    KJ_PACK(p, c->past);
     KJ_PACK(p, c->unheld);
     KJ_PACK(p, c->stack);
     KJ_PACK(p, c->nargs);

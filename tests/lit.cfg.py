@@ -43,6 +43,7 @@ config.environment["PATH"] = os.pathsep.join([llvm, os.environ["PATH"]])
 config.environment["LC_ALL"] = "C.UTF-8"
 config.environment["KJIT_CACHE_DIR"] = "off" # tests are to compile
 config.environment["KJIT_VERIFY"] = "1" # each stage of the compiler is looked at
+config.environment["KJIT_CPU_CACHE"] = "0" # whole lines of what is only stored go past the caches, however little it is
 config.environment["MALLOC_PERTURB_"] = "165" # glibc fills what is freed or fresh, so that who reads it fails
 config.environment["KJIT_CUDADEVRT"] = os.path.join(root, "tests", "double", "devrt.archive") # what the double takes for it
 for name in ("KJIT_TEST_ALL", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "HOME", "XDG_CACHE_HOME", "CC"):

@@ -112,6 +112,8 @@ const kj_tkernel *kj_with_stores_joined(kj_arena *arena, const kj_tkernel *kerne
 const kj_tkernel *kj_with_turns_shared_out(kj_arena *arena, const kj_tkernel *kernel);
 /* For a CPU: puts barriers between operations of a warp and loops that wait for other threads (apart.c). */
 void kj_set_apart(kj_arena *arena, const kj_tkernel *kernel);
+/* For a CPU: which arrays' stores may go past the caches (past.c). */
+void kj_find_past(kj_arena *arena, const kj_tkernel *kernel);
 /* An error for each operation of a warp in a region that is run thread after thread. */
 void kj_check_warps(kj_diag *diag, const kj_regions *regions);
 /* May a block that has failed be run once more (replay.c)? */

@@ -142,7 +142,8 @@ typedef struct kj_tarray {
     int param;          /* index in kj_tkernel.params, or -1 */
     int last;           /* of a parameter: kj_spec.lasts */
     bool read, written; /* by any load, store, atomic in the kernel */
-    kj_tally_op tally;  /* by analysis/tally.c, of a parameter */
+    bool past;          /* by analysis/past.c, of a parameter */
+    kj_tally_op tally;  /* by analysis/tally.c, likewise */
     kj_dtype tallied;   /* so: what its elements are taken for there, by a view maybe */
     const void *data;   /* const arrays: the elements, C order, in memory form; NULL with filled */
     int filled; /* const arrays that the host fills: 1 + index in kj_program.filled, else 0 */

@@ -328,6 +328,8 @@ double kj_now_ms(void); /* of the monotonic clock */
 uint64_t kj_machine_memory(void);
 uint64_t kj_machine_memory_free(void);
 int kj_machine_cpus(void);
+/* Bytes that the last caches of so many CPUs hold; or what $KJIT_CPU_CACHE says. */
+uint64_t kj_machine_cache(int cpus);
 
 /* ---- Transfers (transfer.c) ---- */
 

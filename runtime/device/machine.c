@@ -1,4 +1,4 @@
-/* How much of the machine this process may use: memory and CPUs, less what control groups and the
+/* How much of the machine this process may use: memory, CPUs and caches, less what control groups and the
  * affinity take; and its clock. */
 #include <fcntl.h>
 #include <sched.h>
@@ -203,4 +203,46 @@ int kj_machine_cpus(void)
     }
     visit_groups("cpu", visit_cpu, &cpus);
     return cpus > 0 ? cpus : 1;
+}
+
+/* How many CPUs a list as "0-7,64" has; 1 of what is none. */
+static int count_list(const char *text)
+{
+    int n = 0;
+    for (char *end; text && *text >= '0' && *text <= '9'; text = *end == ',' ? end + 1 : end) {
+        long first = strtol(text, &end, 10), last = *end == '-' ? strtol(end + 1, &end, 10) : first;
+        n += last >= first && last - first < CPU_SETSIZE ? (int)(last - first) + 1 : 1;
+    }
+    return n > 0 ? n : 1;
+}
+
+/* Of the cache that is furthest from the first CPU: its bytes, and whose it is. */
+static uint64_t last_cache(int *shared)
+{
+    enum { LEVELS = 8, KIB = 1024 };
+    uint64_t bytes = 0;
+    for (int i = LEVELS - 1; i >= 0 && bytes == 0; i--) {
+        char dir[64];
+        kj_snprintf(dir, sizeof dir, "/sys/devices/system/cpu/cpu0/cache/index%d", i);
+        char *size = read_in(dir, "size"), *list = read_in(dir, "shared_cpu_list");
+        if (size)
+            bytes = strtoull(size, NULL, 10) * KIB;
+        *shared = count_list(list);
+        free(size);
+        free(list);
+    }
+    return bytes;
+}
+
+uint64_t kj_machine_cache(int cpus)
+{
+    enum { UNKNOWN = 32 << 20, MOST = 1 << 30 };
+    const char *said = secure_getenv("KJIT_CPU_CACHE");
+    if (said && *said >= '0' && *said <= '9')
+        return strtoull(said, NULL, 10);
+    int shared = 1;
+    uint64_t each = last_cache(&shared);
+    if (each == 0 || each > MOST)
+        return UNKNOWN;
+    return each * (uint64_t)((cpus + shared - 1) / shared);
 }

@@ -53,7 +53,7 @@ static void load_params(kj_lower *lo)
     if (lo->kernel->polls)
         kj_halt_near(lo, load_launch(lo, lo->ptr, (int64_t)offsetof(kj_host_launch, halt)));
     int64_t slot = (int64_t)offsetof(kj_host_launch, slots);
-    bool tallies = false;
+    bool tallies = false, past = false;
     for (int i = 0; i < lo->kernel->nparams; i++) {
         const kj_tparam *p = &lo->kernel->params[i];
         if (p->var) {
@@ -67,6 +67,7 @@ static void load_params(kj_lower *lo)
         }
         int ndim = p->array->ndim;
         tallies |= p->array->tally != KJ_TALLY_NONE;
+        past |= p->array->past;
         lo->roots[p->array->id] = load_launch(lo, lo->ptr, slot);
         for (int d = 0; d < ndim; d++) {
             lo->dims[i][d] = load_launch(lo, lo->i64, slot + 8 * (1 + d));
@@ -85,8 +86,14 @@ static void load_params(kj_lower *lo)
     if (lo->kernel->nsites > 0)
         lo->report = load_launch(lo, lo->ptr, slot);
     if (tallies) {
-        LLVMValueRef own = load_launch(lo, lo->i32, (int64_t)offsetof(kj_host_launch, own_tallies));
-        lo->own = LLVMBuildICmp(lo->b, LLVMIntNE, own, LLVMConstInt(lo->i32, 0, false), "own");
+        LLVMValueRef own =
+            load_launch(lo, lo->types[KJ_I16], (int64_t)offsetof(kj_host_launch, own_tallies));
+        lo->own =
+            LLVMBuildICmp(lo->b, LLVMIntNE, own, LLVMConstInt(lo->types[KJ_I16], 0, false), "own");
+    }
+    if (past) {
+        lo->past = load_launch(lo, lo->types[KJ_I16], (int64_t)offsetof(kj_host_launch, past));
+        lo->past = LLVMBuildSExt(lo->b, lo->past, lo->i64, "past");
     }
     kj_watch_open(lo);
 }
@@ -289,6 +296,21 @@ static void find_share(kj_lower *lo)
                                 of_two(lo, "llvm.umin", share[i], more), "");
 }
 
+/* Whoever learns of the end finds what went past the caches in memory. */
+static void make_return(kj_lower *lo, kj_host_end end)
+{
+    if (lo->passes) {
+        LLVMBasicBlockRef fence = kj_new_block(lo, "fence"), ordered = kj_new_block(lo, "ordered");
+        LLVMValueRef none = LLVMBuildICmp(lo->b, LLVMIntEQ, lo->past, kj_i64(lo, 0), "");
+        LLVMBuildCondBr(lo->b, none, ordered, fence);
+        LLVMPositionBuilderAtEnd(lo->b, fence);
+        LLVMBuildFence(lo->b, LLVMAtomicOrderingSequentiallyConsistent, false, "");
+        LLVMBuildBr(lo->b, ordered);
+        LLVMPositionBuilderAtEnd(lo->b, ordered);
+    }
+    LLVMBuildRet(lo->b, LLVMConstInt(lo->i32, end, false));
+}
+
 static void make_blocks(kj_lower *lo)
 {
     LLVMBasicBlockRef before = LLVMGetInsertBlock(lo->b), head = kj_new_block(lo, "blocks");
@@ -328,9 +350,9 @@ static void make_blocks(kj_lower *lo)
     LLVMAddIncoming(b, (LLVMValueRef[]){lo->share[0], following},
                     (LLVMBasicBlockRef[]){before, latch}, 2);
     LLVMPositionBuilderAtEnd(lo->b, end);
-    LLVMBuildRet(lo->b, LLVMConstInt(lo->i32, KJ_HOST_DONE, false));
+    make_return(lo, KJ_HOST_DONE);
     LLVMPositionBuilderAtEnd(lo->b, lo->stop);
-    LLVMBuildRet(lo->b, LLVMConstInt(lo->i32, KJ_HOST_FAULT, false));
+    make_return(lo, KJ_HOST_FAULT);
 }
 
 /* ---- What the parts of lowering ask for ---- */
@@ -462,4 +484,5 @@ void kj_lower_cpu(kj_arena *arena, const kj_entry_spec *spec, kj_code *out)
     kj_lower_seal(&lo);
     out->scratch = lo.scratch + lo.margins;
     out->fused = lo.regions->fused;
+    out->past = lo.passes;
 }

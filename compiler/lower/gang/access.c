@@ -168,6 +168,7 @@ kj_access kj_lower_access(kj_lower *lo, const kj_tarray *a, kj_texpr *const *ind
     out.columns = lo->rows > 1 && has_columns(lo, a, at);
     out.constant = a->root->space == KJ_GLOBAL && lo->kernel->disjoint && !a->root->written;
     out.cache = a->root->space == KJ_GLOBAL && lo->target->load_cached ? a->cache : NULL;
+    out.past = a->root->past;
     out.room = lo->rooms ? lo->rooms[a->root->id] : NULL;
     out.again = a->root->space == KJ_SHARED && kj_is_fetched_again(a);
     return out;

@@ -258,7 +258,9 @@ struct kj_lower {
     LLVMValueRef resume;     /* of a CPU: the switch to where the block waited at one */
     kj_kept *kept;           /* and what it finds again there */
     LLVMValueRef own;        /* of a CPU: kj_host_launch.own_tallies, an i1; NULL: there are none */
-    LLVMValueRef halt;       /* where code that polls looks; NULL: it does not */
+    LLVMValueRef past;  /* of a CPU: kj_host_launch.past, an i64; NULL: no array's stores may */
+    bool passes;        /* and some store asks it */
+    LLVMValueRef halt;  /* where code that polls looks; NULL: it does not */
     LLVMValueRef given; /* the launch's blocks along x, where those of another grid are run; NULL */
     LLVMValueRef halt_at; /* of one that is near: its address in memory, as the last look had it */
     struct kj_look_plan *planned;   /* gang/looks.c; NULL: nowhere else than in long loops */

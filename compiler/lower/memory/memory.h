@@ -25,6 +25,7 @@ typedef struct kj_access {
     int group, part;   /* lanes are neighbouring elements of `group` scalars; 0: they are not */
     const char *cache; /* of a GPU's global memory: kj_tarray.cache */
     bool again;        /* others write it meanwhile: fetched each time */
+    bool past;         /* whole lines may be stored past the caches: kj_tarray.past */
     LLVMValueRef room; /* of a shared array between margins: its bytes, an i64; else NULL */
     bool amid;         /* it is in that array, or in a margin, with all lanes */
     bool columns;      /* a lane's elements in all rows lie side by side */

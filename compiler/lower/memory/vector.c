@@ -230,14 +230,50 @@ static void store_masked_small(kj_lower *lo, LLVMValueRef v, LLVMValueRef at, LL
     LLVMPositionBuilderAtEnd(lo->b, none);
 }
 
+static void mark_past(kj_lower *lo, LLVMValueRef store)
+{
+    LLVMMetadataRef one = LLVMValueAsMetadata(LLVMConstInt(lo->i32, 1, false));
+    LLVMSetMetadata(store, LLVMGetMDKindIDInContext(lo->ctx, "nontemporal", 11),
+                    LLVMMetadataAsValue(lo->ctx, LLVMMDNodeInContext2(lo->ctx, &one, 1)));
+}
+
+static void store_plain(kj_lower *lo, const kj_access *a, LLVMValueRef v, LLVMValueRef at)
+{
+    LLVMValueRef store = kj_alias_mark(lo, LLVMBuildStore(lo->b, v, at), a->scope);
+    LLVMSetAlignment(store, (unsigned)kj_types[a->type].size);
+}
+
+/* All lanes of a row. Of one that is whole lines they go past the caches, where the launch says so (analysis/past.c). */
+static void store_all(kj_lower *lo, const kj_access *a, LLVMValueRef v, LLVMValueRef at)
+{
+    if (!a->past || !lo->past || a->offset.lanes * kj_types[a->type].size % KJ_LINE != 0) {
+        store_plain(lo, a, v, at);
+        return;
+    }
+    lo->passes = true;
+    LLVMBasicBlockRef past = kj_new_block(lo, "past"), near = kj_new_block(lo, "near"),
+                      done = kj_new_block(lo, "stored");
+    LLVMValueRef within = LLVMBuildAnd(lo->b, LLVMBuildPtrToInt(lo->b, at, lo->i64, ""),
+                                       LLVMBuildNot(lo->b, lo->past, ""), "");
+    LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntEQ, within, kj_i64(lo, 0), ""), past, near);
+    LLVMPositionBuilderAtEnd(lo->b, past);
+    LLVMValueRef store = kj_alias_mark(lo, LLVMBuildStore(lo->b, v, at), a->scope);
+    LLVMSetAlignment(store, KJ_LINE);
+    mark_past(lo, store);
+    LLVMBuildBr(lo->b, done);
+    LLVMPositionBuilderAtEnd(lo->b, near);
+    store_plain(lo, a, v, at);
+    LLVMBuildBr(lo->b, done);
+    LLVMPositionBuilderAtEnd(lo->b, done);
+}
+
 /* Also words are stored faster without a mask. */
 static void store_running(kj_lower *lo, const kj_access *a, LLVMValueRef v, LLVMValueRef at,
                           LLVMValueRef mask)
 {
     int lanes = a->offset.lanes, size = kj_types[a->type].size;
     kj_row_branch r = kj_branch_full(lo, mask, lanes);
-    LLVMValueRef whole = kj_alias_mark(lo, LLVMBuildStore(lo->b, v, at), a->scope);
-    LLVMSetAlignment(whole, (unsigned)size);
+    store_all(lo, a, v, at);
     LLVMBuildBr(lo->b, r.done);
     LLVMPositionBuilderAtEnd(lo->b, r.some);
     if (kj_stores_masked(lo, size)) {
@@ -360,6 +396,5 @@ void kj_store_unit(kj_lower *lo, const kj_access *a, int row, LLVMValueRef v, kj
         store_running(lo, a, v, at, mask);
         return;
     }
-    LLVMValueRef store = kj_alias_mark(lo, LLVMBuildStore(lo->b, v, at), a->scope);
-    LLVMSetAlignment(store, (unsigned)kj_types[a->type].size);
+    store_all(lo, a, v, at);
 }

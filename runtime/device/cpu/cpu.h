@@ -134,6 +134,7 @@ struct kj_exec {
     const kj_kernel_info *kernel; /* the code's */
     unsigned watched;             /* what the code tells of its threads for: KJ_CHECKS_WATCHED */
     bool counts;                  /* some parameter is only counted in: kj_param_info.tally */
+    bool past;                    /* as kj_code has it */
 };
 
 /* ---- Launches that are checked (watch.c) ---- */
@@ -203,6 +204,7 @@ struct kj_device {
     _Atomic(kj_host_watch *) watch; /* of the last launch that was checked, for the next; or NULL */
     kj_running running[KJ_MAX_RUNNING];
     atomic_bool asked; /* what runs */
+    uint64_t cached;   /* bytes of arrays that the caches hold from one launch to the next */
 };
 
 #endif

@@ -107,6 +107,7 @@ static kjit_status cpu_open(int ordinal, int workers, kj_device **out, kj_failur
         return status;
     }
     kj_queues_init(&dev->queues);
+    dev->cached = kj_machine_cache(kj_pool_workers(dev->pool));
     *out = dev;
     return KJIT_OK;
 }
