@@ -245,9 +245,9 @@ bench-growth: all ## how the time to compile grows with the source
 bench-ptx: all ## kjit's GPU code beside nvcc's, by ptxas
 	@BUILD=$(BUILD) bench/ptx/run $(BENCH)
 
-python: ## build the package for Python, in $(BUILD)/python (PYTHONPATH); to install it: pip install ./python
+# In one make with the rest: another beside it would write the same files.
+python: $(if $(PYTHON_INCLUDE),$(BUILD)/kjit $(BUILD)/python/kjit/_kjit.abi3.so) ## build the package for Python, in $(BUILD)/python (PYTHONPATH); to install it: pip install ./python
 	@[ -n "$(PYTHON_INCLUDE)" ] || { echo "kjit: Python.h of 3.10 or newer was not found: install python3-dev, or give PYTHON_INCLUDE=" >&2; exit 1; }
-	@$(MAKE) BUILD=$(BUILD) $(BUILD)/kjit $(BUILD)/python/kjit/_kjit.abi3.so
 
 # Python's interface turns functions into void *, so -Wpedantic is not for it.
 $(BUILD)/python/kjit/_kjit.abi3.so: $(PYTHON_EXTENSION) $(wildcard python/src/*.h) include/kjit.h $(PYTHON_PACKAGE) $(BUILD)/libkjit.so
