@@ -25,7 +25,7 @@ MACHINE := $(firstword $(subst -, ,$(or $(MULTIARCH),$(shell uname -m))))
 SYSROOT ?= build/sysroot
 ifneq ($(CROSS),)
 # what runs the other machine's programs
-KJIT_WRAPPER ?= $(firstword $(shell command -v qemu-$(MACHINE) qemu-$(MACHINE)-static)) -L $(abspath $(SYSROOT))
+KJIT_WRAPPER ?= $(shell command -v qemu-$(MACHINE) || command -v qemu-$(MACHINE)-static) -L $(abspath $(SYSROOT))
 export KJIT_WRAPPER
 endif
 JOBS := $(shell nproc 2>/dev/null || echo 2)
@@ -270,7 +270,7 @@ $(BUILD)/man/kjit.3: include/kjit.h tools/reference.py
 
 # The static library needs what Libs.private names; `pkg-config --static` gives it.
 RT_LIBS = -lm -ldl -pthread
-STATIC_LIBS = $(GUARDED_NEW) $(LIBS) -lstdc++ -pthread
+STATIC_LIBS = $(GUARDED_NEW) $(if $(CROSS),$(patsubst -L$(SYSROOT)%,-L%,$(LIBS)),$(LIBS)) -lstdc++ -pthread
 COMPLETIONS = bash:bash-completion/completions/kjit zsh:zsh/site-functions/_kjit fish:fish/vendor_completions.d/kjit.fish
 INSTALLED = $(PREFIX)/bin/kjit $(PREFIX)/include/kjit.h $(PREFIX)/include/kjit.hpp $(LIBDIR)/libkjit.a $(LIBDIR)/libkjit-rt.a $(LIBDIR)/libkjit.so $(LIBDIR)/libkjit.so.0 \
     $(LIBDIR)/pkgconfig/kjit.pc $(LIBDIR)/pkgconfig/kjit-rt.pc $(CMAKEDIR)/kjit-config.cmake $(CMAKEDIR)/kjit-config-version.cmake \
