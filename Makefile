@@ -207,8 +207,10 @@ fuzz-bounds: all $(BUILD)/tests/double/libcuda.so.1 ## the same with indices tha
 hostile: $(BUILD)/libkjit.so $(BUILD)/tests/api/hostile ## run PROGRAMS=20000 kernels that mean harm, from SEED=n, in one untrusted context
 	@LD_LIBRARY_PATH=$(BUILD) $(BUILD)/tests/api/hostile $(or $(PROGRAMS),20000) $(or $(SEED),1)
 
-# WORDS="tests/lang ..." are folders or files; `programs` those of tests/unit and tests/api, `all` all that there is.
+# WORDS="tests/lang ..." are folders or files; `programs` those of tests/unit and tests/api, `all` all that there
+# is; `same` compares what programs leave with what they leave on this machine.
 test-aarch64: deps-aarch64 ## build for aarch64 in build/aarch64, and run tests of it under qemu: WORDS=all, or some that take ten minutes
+	@$(if $(filter same,$(WORDS)),$(MAKE) build/kjit)
 	@$(MAKE) CROSS=aarch64-linux-gnu- all test-programs
 	@CC=aarch64-linux-gnu-gcc LLVM_BIN=$(LLVM_BIN) tests/aarch64/run build/aarch64 $(SYSROOT) $(WORDS)
 
