@@ -23,6 +23,7 @@ tools/editors       .knl in Vim and Emacs
 tests/double        the driver double: a CUDA driver without a GPU, with its PTX interpreter (tests/double/README.md)
 """
 OTHERS = """
+tests/aarch64       kjit for 64-bit Arm under qemu: its tests (`make test-aarch64`), and the bits that it leaves beside this machine's
 tests/api           programs of the C API: every function, allocations that fail, threads, limits, bad arguments
 tests/checks        what `--check=` finds: races, elements that were not written, NaNs
 tests/cli           the command: options, output, cache, bench, the language server, Ctrl-C
