@@ -256,7 +256,7 @@ static lanes_of_gang choose(kj_arena *arena, const kj_tkernel *k, const bool acr
 {
     lanes_of_gang best = {.axis = 0};
     bool narrow = kj_is_narrow(k) && !across[0];
-    if (!has_length(k, 1) && !has_length(k, 2) && !kj_is_narrow(k))
+    if (k->block[1] * k->block[2] == 1)
         return best;
     bool shows = kj_shows_order(k);
     search x = {.narrow = narrow};

@@ -73,6 +73,9 @@ bool kj_go_across(kj_arena *arena, const kj_tkernel *kernel, int axis);
 /* Which parameters are only counted in (tally.c). */
 void kj_find_tallies(kj_arena *arena, kj_tkernel *kernel);
 
+/* How many values of 4 bytes a thread has at once, in variables that differ from thread to thread (live.c). */
+int kj_live_values(kj_arena *arena, const kj_tkernel *k, const kj_deps *deps);
+
 /* Also fills the `divergence` of every loop (its trip count and exits) and tblock (its leaves), and puts
  * declarations of what is the block's in front of their region, where nothing keeps them. */
 kj_deps *kj_uniform(kj_arena *arena, const kj_tkernel *kernel);

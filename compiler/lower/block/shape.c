@@ -59,6 +59,20 @@ static int64_t count_locals(const kj_tkernel *k)
     return (bytes + 3) / 4;
 }
 
+/* So many lanes in all that what a thread has at once fits registers, or nearly: a kernel of few values has several vectors of
+ * each, as operations wait for one another, and one of many would store and load most of them at each turn. */
+static int fitting_lanes(const kj_lower *lo, int in_all)
+{
+    enum {
+        REGISTERS = 24
+    }; /* also of processors with 16: five values of a mandelbrot set had best be 20 */
+    int live = kj_live_values(lo->arena, lo->kernel, lo->deps);
+    if (live == 0)
+        return in_all;
+    int lanes = lo->vector * power_below(live < REGISTERS ? REGISTERS / live : 1);
+    return lanes < in_all ? lanes : in_all;
+}
+
 /* How many rows a gang has, of `high` that a block has, where it may have `most`: such that few are left for a gang
  * of its own. That one is more code, which there is one copy of already where lanes are left, too. */
 static int rows_of_gang(int64_t high, int most, bool even)
@@ -96,6 +110,8 @@ void kj_gang_choose(kj_lower *lo, bool single)
         vectors = locals >= 16 ? 1 : (int)(16 / locals);
     int most = single ? 1 : lo->vector * power_below(vectors);
     int in_all = locals > 4 || lo->deps->atomics ? most : 2 * most;
+    in_all = single ? in_all : fitting_lanes(lo, in_all);
+    most = most > in_all ? in_all : most;
     most = most > KJ_MAX_LANES ? KJ_MAX_LANES : most;
     bool watched = !single && lo->kernel->checks &
                                   KJ_CHECKS_WATCHED; /* all CPUs alike: what is told is the same */
