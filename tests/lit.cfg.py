@@ -33,12 +33,13 @@ config.substitutions += [
     ("%cc", os.environ.get("CC", "cc")),
     ("%python", os.environ["KJIT_PYTHON"]), # what a version manager puts before it takes longer than most tests
 ]
-# Which machine kjit was built for. What tests do for levels of x86-64 is done for others elsewhere.
+# Which machine kjit was built for. What tests run for levels of x86-64 is run for others elsewhere; what they show, is shown.
 LEVELS = {"aarch64": ["armv8-a", "armv8.1-a", "armv8.1-a"]}
 with open(f"{build}/kjit", "rb") as program:
     machine = {62: "x86-64", 183: "aarch64"}.get(int.from_bytes(program.read(20)[18:], sys.byteorder), "unknown")
 config.available_features.add(machine)
-config.substitutions += [(f"x86-64-v{i + 2}", level) for i, level in enumerate(LEVELS.get(machine, []))]
+shown = "".join(f"(?<!--emit={form} --cpu=)" for form in ("asm", "opt", "llvm"))
+config.substitutions += [(f"{shown}x86-64-v{i + 2}", level) for i, level in enumerate(LEVELS.get(machine, []))]
 config.environment["PATH"] = os.pathsep.join([llvm, os.environ["PATH"]])
 config.environment["LC_ALL"] = "C.UTF-8"
 config.environment["KJIT_CACHE_DIR"] = "off" # tests are to compile
