@@ -141,7 +141,7 @@ static void launch_done(kj_work *work, kjit_status status, const kj_host_fault *
     if (status == KJIT_FAULT)
         kj_stream_failed(w->stream, kj_fault_status(fault),
                          kj_launch_fault_told(w->dispatch->mod, w->dispatch->variant,
-                                              &w->dispatch->call, fault));
+                                              &w->dispatch->call, kj_halt_word_of(w->halt), fault));
     else if (!w->reported)
         kj_stream_ended(w->stream, work, status);
     if (w->reported && status == KJIT_FAULT) {
@@ -222,7 +222,8 @@ static kjit_status submit(const flight *way)
         return status;
     return status == KJIT_FAULT
                ? kj_fail_fault(way->mod, kj_fault_status(&fault),
-                               kj_launch_fault_told(way->mod, way->variant, way->call, &fault))
+                               kj_launch_fault_told(way->mod, way->variant, way->call,
+                                                    way->call->halt, &fault))
                : kj_fail_why(ctx, status, &why);
 }
 

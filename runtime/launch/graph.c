@@ -245,8 +245,9 @@ static void graph_done(kj_work *work, kjit_status status, const kj_host_fault *f
     kj_trace_end(work->times, status);
     if (status == KJIT_FAULT) {
         const kj_dispatch *p = dispatch_at(w->graph, work->step);
-        kj_stream_failed(w->stream, kj_fault_status(fault),
-                         kj_launch_fault_told(p->mod, p->variant, &p->call, fault));
+        kj_stream_failed(
+            w->stream, kj_fault_status(fault),
+            kj_launch_fault_told(p->mod, p->variant, &p->call, kj_halt_word_of(w->halt), fault));
     } else {
         kj_stream_ended(w->stream, work, status);
     }

@@ -204,9 +204,11 @@ void kj_const_arrays_reset(kjit_module *mod, kj_const_array_kept *kept);
 /* What is told of a fault, its text as a diagnostic; nothing when there is no memory. */
 kj_telling kj_fault_told(kjit_module *mod, const kj_kernel_info *kernel,
                          const kj_host_fault *fault);
-/* The same of a launch that has run, whose memory is as it left it: its first fault in order (replay.c). */
+/* The same of a launch that has run, whose memory is as it left it: its first fault in order (replay.c). What finds it ends
+ * by the launch's halt, too, and then it is the fault that is known. */
 kj_telling kj_launch_fault_told(kjit_module *mod, const kj_variant *variant,
-                                const kj_launch_call *call, const kj_host_fault *fault);
+                                const kj_launch_call *call, kj_halt_word halt,
+                                const kj_host_fault *fault);
 /* What kjit_last_fault gives of it, when its message is `m`: malloc'd, or NULL (fault_fields.c). */
 kjit_fault *kj_fault_fields(const kj_source *source, const kj_kernel_info *kernel,
                             const kj_host_fault *fault, const kj_message *m);

@@ -65,7 +65,6 @@ static void compile(void *data)
     spec.disjoint = m->apart;
     kj_compile_options options = mod->options;
     options.replay = true;
-    spec.polls = options.polls = false;
     options.opt_level = 1;
     kj_diag_init(&diag, arena, &mod->source);
     if (!kj_specialise(arena, &diag, mod->program, kernel->decl, &spec, NULL, UINT64_MAX, code) ||
@@ -146,7 +145,7 @@ static int64_t number_of(const kj_host_launch *values, const kj_host_fault *f)
 
 /* Up to the block that is known to have failed. What is found must be what was known, or have come before it. */
 static bool run(const kj_replay *r, const kj_variant *variant, const kj_launch_call *launch,
-                const kj_host_fault *known, kj_host_fault *found)
+                kj_halt_word halt, const kj_host_fault *known, kj_host_fault *found)
 {
     kjit_context *ctx = variant->replays->kernel->mod->ctx;
     kj_launch_call call = *launch;
@@ -156,6 +155,8 @@ static bool run(const kj_replay *r, const kj_variant *variant, const kj_launch_c
     if (!values)
         return false;
     memcpy(values, call.values, size);
+    values->halt = halt.halt;
+    values->going = halt.going;
     call.values = values;
     call.exec = r->exec;
     call.scratch = call.scratch - (size_t)variant->scratch + (size_t)r->code.scratch;
@@ -168,14 +169,15 @@ static bool run(const kj_replay *r, const kj_variant *variant, const kj_launch_c
 }
 
 kj_telling kj_launch_fault_told(kjit_module *mod, const kj_variant *variant,
-                                const kj_launch_call *call, const kj_host_fault *fault)
+                                const kj_launch_call *call, kj_halt_word halt,
+                                const kj_host_fault *fault)
 {
     const kj_replay *replay = NULL;
     kj_host_fault found;
     if (variant->replays && fault->kind == KJ_FAULT_ASSERT)
         replay = find(variant, are_apart(variant->kernel, call->values->slots));
     kj_telling told = {0};
-    if (replay && run(replay, variant, call, fault, &found))
+    if (replay && run(replay, variant, call, halt, fault, &found))
         told = kj_fault_told(mod, replay->code.kernel, &found);
     return told.text ? told : kj_fault_told(mod, variant->kernel, fault);
 }

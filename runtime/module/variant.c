@@ -119,7 +119,7 @@ static const kj_spec *kept_spec(kj_arena *arena, const kj_kernel_decl *decl, con
 static kj_replays *replays_of(const compilation *c)
 {
     const kjit_context *ctx = c->kernel->mod->ctx;
-    if (c->code.kernel->nsites == 0 || !ctx->ops->replay || ctx->halts.cancellable)
+    if (c->code.kernel->nsites == 0 || !ctx->ops->replay || (c->made && ctx->halts.cancellable))
         return NULL;
     kj_arena *arena = &c->variant->arena;
     kj_replays *r = KJ_NEW(arena, kj_replays);

@@ -54,6 +54,34 @@ static page *add_page(watch *w, uintptr_t key, int bits)
     return w->pages[at] = p;
 }
 
+aside *kj_watch_aside(watch *w, cell *c)
+{
+    if (c->aside)
+        return &w->asides[c->aside - 1];
+    if (w->nasides == w->asides_room) {
+        size_t room = w->asides_room ? 2 * w->asides_room : FIRST_PAGES;
+        aside *all = realloc(w->asides, room * sizeof *all);
+        if (kj_watch_lost(w, all))
+            return NULL;
+        w->asides = all;
+        w->asides_room = room;
+    }
+    w->asides[w->nasides] = (aside){.value = 0};
+    c->aside = (uint32_t)++w->nasides;
+    return &w->asides[c->aside - 1];
+}
+
+/* What is kept aside for a cell that is a copy of another is its own from then on. */
+static bool part_aside(watch *w, cell *c)
+{
+    const aside shared = w->asides[c->aside - 1];
+    c->aside = 0;
+    aside *own = kj_watch_aside(w, c);
+    if (own)
+        *own = shared;
+    return own != NULL;
+}
+
 /* Cells of scalars of 1 << bits bytes, where they were of larger ones. */
 static bool refine(watch *w, page *p, int bits)
 {
@@ -61,14 +89,18 @@ static bool refine(watch *w, page *p, int bits)
     cell *cells = calloc(n, sizeof *cells);
     if (kj_watch_lost(w, cells))
         return false;
-    for (size_t i = 0; i < n; i++)
+    bool parted = true;
+    for (size_t i = 0; i < n; i++) {
         cells[i] = p->cells[i >> (p->bits - bits)];
+        if (cells[i].aside && i % ((size_t)1 << (p->bits - bits)) != 0)
+            parted = part_aside(w, &cells[i]) && parted;
+    }
     free(p->cells);
     w->bytes += n * sizeof *cells - (n >> (p->bits - bits)) * sizeof *cells;
     p->cells = cells;
     p->bits = bits;
     p->began = 0;
-    return true;
+    return parted;
 }
 
 page *kj_watch_page(watch *w, uint32_t site, uintptr_t address, int bits)
@@ -85,23 +117,6 @@ page *kj_watch_page(watch *w, uint32_t site, uintptr_t address, int bits)
         w->near[site] = p;
     }
     return p->bits <= bits || refine(w, p, bits) ? p : NULL;
-}
-
-aside *kj_watch_aside(watch *w, cell *c)
-{
-    if (c->aside)
-        return &w->asides[c->aside - 1];
-    if (w->nasides == w->asides_room) {
-        size_t room = w->asides_room ? 2 * w->asides_room : FIRST_PAGES;
-        aside *all = realloc(w->asides, room * sizeof *all);
-        if (kj_watch_lost(w, all))
-            return NULL;
-        w->asides = all;
-        w->asides_room = room;
-    }
-    w->asides[w->nasides] = (aside){.value = 0};
-    c->aside = (uint32_t)++w->nasides;
-    return &w->asides[c->aside - 1];
 }
 
 bool kj_watch_is_large(const watch *w)
