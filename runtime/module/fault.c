@@ -258,9 +258,12 @@ static void hint_race(kj_diag *diag, kj_message *e, const race *r)
             "%s; a value that is made of parameters and constants all may store",
             atomics_of(r));
     else if (r->same)
-        kj_hint(diag, e, "syncthreads() between the two does, in all threads of the block%s; or %s",
-                r->grid && at->watched ? ", or grid_sync() where others have to do with it" : "",
-                atomics_of(r));
+        kj_hint(
+            diag, e,
+            "syncthreads() between the two does, in all threads of the block, and at the end of a "
+            "loop that comes back to them%s; or %s",
+            r->grid && at->watched ? ", or grid_sync() where others have to do with it" : "",
+            atomics_of(r));
     else if (stores || !plain)
         kj_hint(diag, e, "blocks come in any order: each writes elements of its own, or %s",
                 atomics_of(r));
