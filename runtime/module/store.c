@@ -316,6 +316,15 @@ static void make_room(const kj_store *s)
     free(files);
 }
 
+/* To look at all files takes as long as there are many. So it is done once for a sixteenth of the limit that was
+ * written, as a hash has it by chance; but for no small value more often than for each sixteenth. */
+static bool is_looked_at(const kj_store *s, size_t written, uint64_t chance)
+{
+    enum { SHARE = 16, LARGE = 256 };
+    uint64_t each = s->limit / SHARE / written;
+    return written >= s->limit / LARGE || chance % (each > SHARE ? each : SHARE) == 0;
+}
+
 /* A new file under a name nobody else has. */
 static int create(const kj_store *s, char *name, size_t size)
 {
@@ -353,8 +362,7 @@ void kj_store_put(const kj_store *s, const void *key, size_t size, const void *v
     XXH128_hash_t hash = name_of(key, size, name);
     if (!written || renameat(s->dir, temporary, s->dir, name) != 0)
         unlinkat(s->dir, temporary, 0);
-    else if (hash.low64 % 16 == 0 ||
-             value_size >= s->limit / 256) /* seldom enough to be no burden */
+    else if (is_looked_at(s, sizeof h + size + value_size, hash.low64))
         make_room(s);
 }
 

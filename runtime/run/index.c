@@ -163,10 +163,11 @@ static bool index_range(kj_run *r, const kj_expr *e, int axes, int64_t n, const 
     if (!whole_number(r, e, "an index", axes, &v))
         return false;
     int64_t i = bounded(v);
-    kj_snprintf(text, sizeof text, v.dtype == KJIT_U64 ? "%llu" : "%lld", (long long)v.u.i);
-    if (i >= n || i < -n)
+    if (i >= n || i < -n) {
+        kj_snprintf(text, sizeof text, v.dtype == KJIT_U64 ? "%llu" : "%lld", (long long)v.u.i);
         return kj_run_fail(r, KJIT_SHAPE, e->span, "index %s is out of range: %s %lld", text, what,
                            (long long)n);
+    }
     if (i < 0)
         i += n;
     *out = (axis_range){.single = true, .start = i, .stop = i + 1, .step = 1};

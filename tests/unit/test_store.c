@@ -405,6 +405,30 @@ static void many_small_ones_go_too(void **state)
     kj_store_close(&s);
 }
 
+/* All files are looked at seldom, as their number makes that dear: what a writer left an hour ago, and goes with that,
+ * stays while little is written, and goes in the end. */
+static void files_are_looked_at_seldom(void **state)
+{
+    enum { FEW = 500, LARGE = 3 << 20 };
+    kj_store s;
+    char left[400], key[16], *value = calloc(1, LARGE);
+    const struct timespec then[2] = {{.tv_sec = time(NULL) - 7200}, {.tv_sec = time(NULL) - 7200}};
+    (void)state;
+    opened(&s);
+    snprintf(left, sizeof left, "%s/.new-0123456789abcdef", path);
+    close(open(left, O_WRONLY | O_CREAT, 0600));
+    assert_int_equal(utimensat(AT_FDCWD, left, then, 0), 0);
+    for (int i = 0; i < FEW; i++) {
+        snprintf(key, sizeof key, "key %d", i);
+        put(&s, key, "small");
+    }
+    assert_int_equal(access(left, F_OK), 0);
+    kj_store_put(&s, "large", 5, value, LARGE);
+    assert_int_not_equal(access(left, F_OK), 0);
+    kj_store_close(&s);
+    free(value);
+}
+
 /* ---- Many processes ---- */
 
 static void fill_value(char *value, size_t size, int number, int writer)
@@ -611,6 +635,7 @@ int main(void)
         cmocka_unit_test(sizes_are_read),
         cmocka_unit_test(the_longest_unused_goes),
         cmocka_unit_test(many_small_ones_go_too),
+        cmocka_unit_test(files_are_looked_at_seldom),
         cmocka_unit_test(many_write_at_once),
         cmocka_unit_test(killed_writers_leave_whole_values),
         cmocka_unit_test(one_makes_the_value),

@@ -5,8 +5,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/hash.h"
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 enum { BUCKETS = 64, DEFAULT_MOST = 256 };
 
@@ -192,7 +192,7 @@ kjit_status kj_lazy_module(kj_run *r, bool functions, const kj_text *text, kjit_
         kj_text_free(&all);
         return kj_no_memory(ctx);
     }
-    uint64_t hash = kj_hash(all.data, all.size);
+    uint64_t hash = XXH3_64bits(all.data, all.size); /* of a whole file, for each expression */
     kjit_status status = KJIT_OK;
     *out = kept(ctx, &all, used, hash);
     if (!*out) {

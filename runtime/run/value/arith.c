@@ -120,6 +120,17 @@ static bool meet(kj_run *r, kj_span at, kj_op op, const kj_rvalue v[2], kj_rmeet
     return true;
 }
 
+/* An operator as messages name it; without printf, which would take longer than the operation. */
+static void put_quoted(char out[8], kj_op op)
+{
+    int n = 0;
+    out[n++] = '\'';
+    for (const char *s = kj_ops[op].spelling; *s && n < 6; s++)
+        out[n++] = *s;
+    out[n++] = '\'';
+    out[n] = 0;
+}
+
 static bool compute(kj_run *r, kj_span at, kj_op op, const kj_rvalue v[2], kj_rvalue *out)
 {
     bool floats = v[0].kind == KJ_R_FLOAT || v[1].kind == KJ_R_FLOAT;
@@ -128,7 +139,7 @@ static bool compute(kj_run *r, kj_span at, kj_op op, const kj_rvalue v[2], kj_rv
     char what[8];
     if (!meet(r, at, op, v, &m))
         return false;
-    kj_snprintf(what, sizeof what, "'%s'", kj_ops[op].spelling);
+    put_quoted(what, op);
     if (kj_ops[op].class == KJ_OPS_SHIFT && y < 0)
         return kj_run_fail(r, KJIT_TYPE, at, "%s by a count below 0", what);
     if (!floats && op != KJ_OP_DIV && !(op == KJ_OP_POW && y < 0))
@@ -186,7 +197,7 @@ bool kj_run_unary_number(kj_run *r, kj_span at, kj_op op, kj_rvalue a, kj_rvalue
     if ((op == KJ_OP_NEG && a.kind != KJ_R_FLOAT) || (a.kind == KJ_R_INT && a.beyond)) {
         kj_whole whole = op == KJ_OP_PLUS ? kj_run_whole_of(a) : -kj_run_whole_of(a);
         char what[8];
-        kj_snprintf(what, sizeof what, "'%s'", kj_ops[op].spelling);
+        put_quoted(what, op);
         return kj_run_meet(r, at, &a, 1, &m) &&
                kj_run_whole(r, at, what, &m, whole - (op == KJ_OP_INVERT), out);
     }
