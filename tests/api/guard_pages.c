@@ -51,28 +51,27 @@ static void launch_1d(kjit_module *mod, kjit_dtype dtype, int n, int block, bool
     drop(fo);
 }
 
-/* Each type with every second of the blocks, which differ from type to type and from program to program. */
-static void sizes_by(const char *source, int n, const kjit_dtype *types, int nblocks)
+/* A GPU runs the same code in all blocks, and what is fenced is copied. */
+static void sizes_in(kjit_module *mod, kjit_dtype type, int block)
 {
-    static const int blocks[] = {31, 64, 1, 256};
-    static int programs;
-    kjit_module *mod = module(source);
-    int nsides = 2, nsizes = NSIZES, first = programs++;
-    if (!on_cpu()) { /* a GPU runs the same code in all, and what is fenced is copied */
-        nblocks = nsides = 1;
-        nsizes = NSIZES / 2;
-    }
-    for (int t = 0; t < n; t++)
-        for (int b = nblocks > 1 ? (first + t) % 2 : 0; b < nblocks; b += 2)
-            for (int s = 0; s < nsizes; s++)
-                for (int low = 0; low < nsides; low++)
-                    launch_1d(mod, types[t], sizes[s], blocks[b], low);
-    kjit_module_free(mod);
+    int nsides = on_cpu() ? 2 : 1, nsizes = on_cpu() ? NSIZES : NSIZES / 2;
+    for (int s = 0; s < nsizes; s++)
+        for (int low = 0; low < nsides; low++)
+            launch_1d(mod, type, sizes[s], block, low);
 }
 
+static const int block_sizes[] = {31, 64, 1, 256};
+
+/* Each type with every second of the blocks, which differ from type to type and from program to program. */
 static void sizes_of(const char *source, int n, const kjit_dtype *types)
 {
-    sizes_by(source, n, types, 4);
+    static int programs;
+    kjit_module *mod = module(source);
+    int nblocks = on_cpu() ? 4 : 1, first = programs++;
+    for (int t = 0; t < n; t++)
+        for (int b = nblocks > 1 ? (first + t) % 2 : 0; b < nblocks; b += 2)
+            sizes_in(mod, types[t], block_sizes[b]);
+    kjit_module_free(mod);
 }
 
 static void all_sizes(const char *source)
@@ -218,32 +217,38 @@ static void barriers(void **state)
               "}\n");
 }
 
-/* Along rows of each thread's, the last of which ends at the fence. That is much code, of which the types in the middle
- * show what those at the ends do: they have fewer blocks. */
+/* Along rows of each thread's, the last of which ends at the fence. That is much code: each type has one of the blocks,
+ * and two of the widths. */
 static void along_rows(void **state)
 {
     (void)state;
     static const char text[] =
         "kernel k<T: number>(x: T[], out: T[]) {\n"
         "    let i = grid(1)\n"
-        "    for w in (16, 17, 50, x.size) {\n"
-        "        let skip = x.size % w\n"
-        "        if i < x.size // w and i % 7 != 3 {\n"
+        "    for w in (%s) {\n"
+        "        let skip = x.size %% w\n"
+        "        if i < x.size // w and i %% 7 != 3 {\n"
         "            for k in range(w) { out[i] += x[i * w + k] * x[skip + i * w + k] }\n"
         "            for k in range(w - 1, -1, -1) { out[i] += x[i * w + k] }\n"
         "            for k in range(w + 30) {\n"
         "                if i * w + k < x.size { out[i] += x[i * w + k] }\n"
         "            }\n"
         "            for k in range(w) { out[skip + i * w + k] = x[skip + i * w + k] }\n"
-        "            for k in range(i * w, i * w + i % (w + 1)) { out[i] += x[k] }\n"
-        "            for k in range(i % (w + 1)) { out[i] += x[skip + i * w + k] }\n"
-        "            for k in range(i * w + w - 1, i * w + i % w, -1) { out[i] += x[k] }\n"
+        "            for k in range(i * w, i * w + i %% (w + 1)) { out[i] += x[k] }\n"
+        "            for k in range(i %% (w + 1)) { out[i] += x[skip + i * w + k] }\n"
+        "            for k in range(i * w + w - 1, i * w + i %% w, -1) { out[i] += x[k] }\n"
         "        }\n"
         "    }\n"
         "}\n";
-    sizes_by(text, 2, (const kjit_dtype[]){KJIT_U8, KJIT_F64}, 4);
-    if (on_cpu())
-        sizes_by(text, 2, (const kjit_dtype[]){KJIT_I16, KJIT_F32}, 2);
+    static const kjit_dtype types[] = {KJIT_U8, KJIT_I16, KJIT_F32, KJIT_F64};
+    static const char *const widths[] = {"16, x.size", "17, 50", "17, x.size", "50, 16"};
+    for (int t = 0; t < (on_cpu() ? 4 : 1); t++) {
+        char source[2 * sizeof text];
+        snprintf(source, sizeof source, text, widths[t]);
+        kjit_module *mod = module(source);
+        sizes_in(mod, types[t], block_sizes[t]);
+        kjit_module_free(mod);
+    }
 }
 
 /* Rows and columns of a picture that ends at the fence, with steps. */

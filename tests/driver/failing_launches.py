@@ -2,7 +2,7 @@
 """Fails driver calls under launches, one at a time: failing_launches.py KJIT PROGRAM DRIVER [first | all]
 
 PROGRAM is tests/api/failing_launches.c, which judges what its launches came to. Of each call that it makes the first
-FIRST fail, and one in AGAIN of those behind them, one in 3 of those that put work into a stream, with the codes of
+FIRST fail, and one in AGAIN of those behind them, one in PUT of those that put work into a stream, with the codes of
 inject.py in turn (`all`, or with KJIT_TEST_ALL set: each, with each code; `first`: fewer). Where launches can be
 cancelled, which is much the same, others fail, the first ones do not stand out, and copies to the device, which are
 words to cancel by, are as any other call. Of the copies back every second one that fails does so twice (`all`: each does
@@ -16,7 +16,7 @@ import tempfile
 
 import inject
 
-FIRST, AGAIN = 4, 9
+FIRST, AGAIN, PUT = 3, 12, 4
 SCENARIOS = [("failing_launches", {}, True), ("failing_launches cancellable", {}, False)]
 SHUT_DOWN = 4  # behind that every call fails, not the one alone
 # Of these each is as good as any other; inject.py has them.
@@ -41,7 +41,7 @@ def injections(counts, when, log, whole=True):
         if symbol in ALIKE:
             continue
         codes = [code for code in inject.DOCUMENTED[symbol] if code != SHUT_DOWN]
-        again = 2 * AGAIN if when == "first" else 3 if symbol in puts else AGAIN
+        again = 2 * AGAIN if when == "first" else PUT if symbol in puts else AGAIN
         for nth in range(1, count + 1):
             if when != "all" and (nth + whole) % again and nth > first:
                 continue

@@ -356,9 +356,13 @@ static void check_results(const call *c, const memory *m)
     }
 }
 
+/* The first of a row's types runs in a block and in blocks of one thread, of the others each in one of the two;
+ * KJIT_TEST_ALL=1: all in both. */
 static void no_row_is_the_identity(void **state)
 {
     static const int blocks[] = {BLOCK, 1};
+    bool every = getenv("KJIT_TEST_ALL") != NULL;
+    int turn = 0;
     static memory m;
     (void)state;
     for (int id = 0; id < KJ_NBUILTINS; id++) {
@@ -367,7 +371,10 @@ static void no_row_is_the_identity(void **state)
             call c;
             if (!make_new_call(&c, (kj_builtin)id, i))
                 continue;
-            for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++) {
+            turn++;
+            for (int b = 0; b < 2; b++) {
+                if (!every && i > 0 && (turn + b) % 2)
+                    continue;
                 compiled made;
                 compile(&made, c.text, NULL, 3, blocks[b]);
                 fill(&c, &m);

@@ -111,7 +111,7 @@ class Kjit:
         if not re.search(r"^run\b", program, re.M):
             return []
         (self.folder / "p.knl").write_bytes(program.encode())
-        run = subprocess.run([*self.command, "run", "--warn=off", "--device=cpu", "p.knl"], cwd=self.folder,
+        run = subprocess.run([*self.command, "run", "-O0", "--warn=off", "--device=cpu", "p.knl"], cwd=self.folder,
                              capture_output=True, text=True)
         return told_by_run(run.stderr) if run.returncode else []
 
