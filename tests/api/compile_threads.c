@@ -1,9 +1,9 @@
 /* 32 threads that compile and launch beside one another: modules of their own, and new variants of
  * one module that all of them want at the same time, which are compiled once. KJIT_TEST_ROUNDS is
- * how often (16). */
+ * how often (10). */
 #include "on_threads.h"
 
-enum { THREADS = 32, N = 500, ROUNDS = 16 };
+enum { THREADS = 32, N = 500, ROUNDS = 10 };
 
 static const char shared_source[] =
     "kernel add(x: i32[], const K: i32 = 1) { let i = grid(1); if i < x.size { x[i] += K } }\n";

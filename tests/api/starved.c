@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { N = 1000, HOSTS = 24, MOST = 96 << 20 };
+enum { N = 1000, HOSTS = 16, MOST = 96 << 20 };
 
 static const char source[] =
     "kernel first(x: f32[], y: f32[]) {\n"

@@ -3,7 +3,8 @@
 A program begins with a line `== name: what is expected`: `right`, or `error ...`, words of the message; after `|` how many
 checks of all kernels are proved, left to the launch and tested, as `--emit=checks` counts them, with the block of 64 threads
 that all use. `error 5:14 4:5` is one at line 5, column 14, with a note at the other place, if there is one. With --check the
-programs are checked for that; for what the CPU alone finds, there, and for `CPU error ...`, too."""
+programs are checked for that; for what the CPU alone finds, there, and for `CPU error ...`, too. Programs take turns in
+running with -O0 and on the double, behind the CPU, where those two are; KJIT_TEST_ALL=1: all run everywhere."""
 import os
 import pathlib
 import re
@@ -49,6 +50,7 @@ def main(*args):
     if re.search("race|init", " ".join(options)):
         del ways["double"]
     wrong = total = 0
+    third = [way for way in ("-O0", "double") if way in ways] if len(ways) > 2 and "KJIT_TEST_ALL" not in os.environ else []
     with tempfile.TemporaryDirectory() as folder:
         file = os.path.join(folder, "k.knl")
         for name, expected, counts, text in programs(path):
@@ -58,6 +60,8 @@ def main(*args):
             pathlib.Path(file).write_text(text)
             for way, command in ways.items():
                 if way == "double" and expected.startswith("CPU "):
+                    continue
+                if way in third and way != third[total % 2]:
                     continue
                 status, out = run(command + options + ["--warn=off", file])
                 good = status == 0 if expected == "right" else status > 0 and is_told(re.sub("^(CPU )?error ", "", expected), out)

@@ -6,9 +6,9 @@
 #include <time.h>
 
 #if defined(__SANITIZE_ADDRESS__)
-enum { MILLION = 20000, SECONDS = 1 };
+enum { MANY = 20000, MS = 1000 };
 #else
-enum { MILLION = 1000000, SECONDS = 1 };
+enum { MANY = 400000, MS = 500 };
 #endif
 
 /* Every message has words and a place in the source, and can be shown. */
@@ -43,7 +43,7 @@ static int errors_of(const char *before, const char *part, size_t n, const char 
     return errors;
 }
 
-static void a_million_of(void **state)
+static void very_many_of(void **state)
 {
     (void)state;
     static const struct {
@@ -99,7 +99,7 @@ static void a_million_of(void **state)
         {"", "@a ", "fn f() { }", true},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_int_equal(errors_of(cases[i].before, cases[i].part, MILLION, cases[i].after) == 0,
+        assert_int_equal(errors_of(cases[i].before, cases[i].part, MANY, cases[i].after) == 0,
                          cases[i].good);
 }
 
@@ -107,8 +107,8 @@ static void a_million_of(void **state)
 static void the_biggest_list(void **state)
 {
     (void)state;
-    if (MILLION == 1000000)
-        assert_int_equal(errors_of("const X = [", "1,", 8 * (size_t)MILLION, "]"), 1);
+    if (MANY > 20000)
+        assert_int_equal(errors_of("const X = [", "1,", 20 * (size_t)MANY, "]"), 1);
 }
 
 static void nul_bytes(void **state)
@@ -207,7 +207,7 @@ static size_t mutate(char *text, size_t size, uint64_t *seed)
 static void mutated_samples(void **state)
 {
     (void)state;
-    clock_t until = clock() + (clock_t)SECONDS * CLOCKS_PER_SEC;
+    clock_t until = clock() + (clock_t)MS * CLOCKS_PER_SEC / 1000;
     for (uint64_t round = 1; round <= 30000 && (round % 64 != 0 || clock() < until); round++) {
         uint64_t seed = round * 0x9e3779b97f4a7c15u;
         char text[ROOM];
@@ -227,7 +227,7 @@ static void mutated_samples(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_million_of),    cmocka_unit_test(the_biggest_list),
+        cmocka_unit_test(very_many_of),    cmocka_unit_test(the_biggest_list),
         cmocka_unit_test(nul_bytes),       cmocka_unit_test(every_byte_alone),
         cmocka_unit_test(mutated_samples),
     };
