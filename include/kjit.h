@@ -33,6 +33,11 @@
  * can make its own. A fork waits for what other threads compile, 10 s at most: what takes longer
  * may hold locks that the child then waits for when it compiles. A thread that may be cancelled
  * (pthread_cancel) disables that around its calls: one that ends within a call keeps its locks.
+ * Versions: structs get more members, and programs that were built with another kjit.h than the library go on. Those that end in
+ * `reserved` get them there, and keep their size: it must be zeros, as where a struct is set by its members' names or from {0}.
+ * Those that begin with `size` get them at their ends: the program sets it to the sizeof; one that cannot be is KJIT_INVALID. A
+ * member that an older program does not know is 0, which is as before there was one; what a newer program asks for and the
+ * library does not know is KJIT_INVALID, and what it wants to be told there is 0. kjit_arg gets more kinds.
  * The library writes to no file or terminal it was not asked to, but for its cache of compiled code
  * (kjit_context_options.cache); it installs no handlers and never ends the process. */
 #ifndef KJIT_H
@@ -172,6 +177,7 @@ typedef struct kjit_device_info {
     int ordinal;     /* within its kind */
     uint64_t memory; /* bytes in all */
     int units;       /* worker threads, or multiprocessors */
+    uint64_t reserved[8];
 } kjit_device_info;
 
 /* The devices of this machine, GPUs first; returns how many there are and fills at most `max`. */
@@ -212,6 +218,7 @@ typedef struct kjit_limits {
 #define KJIT_LIMIT_FIELD(name, untrusted, text) uint64_t name;
     KJIT_LIMIT_MAP(KJIT_LIMIT_FIELD)
 #undef KJIT_LIMIT_FIELD
+    uint64_t reserved[16];
 } kjit_limits;
 
 typedef struct kjit_context_options {
@@ -241,6 +248,7 @@ typedef struct kjit_context_options {
      * blocks read and write no files but those of kjit_run_options, `use` finds no files but in the folders of
      * kjit_compile_options.path. docs/security.md says what that promises, and what it does not. */
     int untrusted;
+    uint64_t reserved[16];
 } kjit_context_options;
 
 /* NULL options are all defaults. On failure *out is NULL, and `error`, when not NULL, gets the
@@ -414,6 +422,7 @@ typedef struct kjit_diagnostic {
     const char *file, *message, *hint, *code; /* hint may be NULL */
     int line, column, end_line, end_column;   /* 1-based; columns in characters */
     int severity;                             /* 0 error, 1 warning */
+    uint64_t reserved[4];
 } kjit_diagnostic;
 
 typedef void kjit_diagnose_fn(void *user, const kjit_diagnostic *diagnostic);
@@ -423,6 +432,7 @@ typedef struct kjit_source {
     const char *name; /* for messages; sources of one name are one, which is read once */
     const char *text;
     size_t size;
+    uint64_t reserved[2];
 } kjit_source;
 
 /* Gives the source that `use "path"` in the source `from` asks for. KJIT_OK: *out is it, and what it points
@@ -457,6 +467,7 @@ enum {
 typedef struct kjit_check_info {
     const char *name, *what; /* "bounds", and a line on what it finds */
     unsigned bit;
+    uint64_t reserved[4];
 } kjit_check_info;
 
 /* Row i of the checks; non-zero while there is one. out may be NULL. */
@@ -503,6 +514,7 @@ typedef struct kjit_compile_options {
      * defaults; of what is no number nothing is counted. */
     const char *const *params;
     int nparams;
+    uint64_t reserved[16];
 } kjit_compile_options;
 
 /* Checks the source; kernels are compiled at their first launch, once for each combination of
@@ -535,6 +547,7 @@ KJIT_API int kjit_module_diagnostics(kjit_module *mod, kjit_diagnostic *out, int
 typedef struct kjit_fix {
     const char *text;
     int line, column, end_line, end_column; /* as in kjit_diagnostic */
+    uint64_t reserved[4];
 } kjit_fix;
 
 /* The fix of the i-th of kjit_module_diagnostics; 1, or 0 where none is known, or no such is. The
@@ -563,6 +576,7 @@ typedef struct kjit_param_info {
     const char *type;  /* "f32[,]"; NULL: that of its default */
     const char *value; /* its default, on one line; NULL: a run must be given one */
     const char *doc;   /* the comment behind it on its line, or NULL */
+    uint64_t reserved[4];
 } kjit_param_info;
 
 /* The i-th, in the file's order: 1, or 0 past the last. The texts are the module's. */
@@ -573,6 +587,7 @@ typedef struct kjit_test_info {
     const char *title; /* one line; no other test of the file has it */
     const char *fails; /* what the message of its failure holds; NULL: it is to succeed */
     int line;          /* where it begins */
+    uint64_t reserved[4];
 } kjit_test_info;
 
 /* The same of its tests; those of files that it uses are not among them. */
@@ -621,6 +636,7 @@ typedef struct kjit_const_info {
     const char *type;  /* "f32[256]"; NULL: that of its value */
     const char *value; /* NULL: an array that the host fills; of an enum's names the number */
     const char *doc;   /* the comment behind it on its line, or NULL */
+    uint64_t reserved[4];
 } kjit_const_info;
 
 /* The i-th, in the file's order: 1, or 0 past the last. The texts are the module's. */
@@ -679,6 +695,7 @@ typedef struct kjit_kernel_info {
     int max_threads;  /* threads a block may have */
     int blocks;       /* blocks that fit on a multiprocessor together, of the block shape given */
     double occupancy; /* their part of the threads a multiprocessor can hold: 0 to 1 */
+    uint64_t reserved[8];
 } kjit_kernel_info;
 
 /* KJIT_NO_DEVICE on the CPU device, whose code has no such figures, and for another `arch` than the
@@ -721,6 +738,7 @@ typedef struct kjit_array_options {
      * default or external stream, on a CPU and where a GPU has no pools: the ordinary way, which
      * every stream can use at once. */
     kjit_stream *stream;
+    uint64_t reserved[8];
 } kjit_array_options;
 
 /* NULL options are all defaults. A set option that is another kind's is KJIT_INVALID;
@@ -872,6 +890,7 @@ typedef struct kjit_load_options {
     int ndim;
     int big_endian; /* 1: of each number the high byte comes first */
     int64_t offset; /* bytes before the first element */
+    uint64_t reserved[8];
 } kjit_load_options;
 KJIT_API kjit_status kjit_array_load_with(kjit_context *ctx, const char *path,
                                           const kjit_load_options *options, kjit_array **out);
@@ -885,10 +904,12 @@ typedef struct kjit_save_options {
     double low, high;    /* what becomes black and white in a picture of floats; both 0: 0 and 1 */
     int64_t sample_rate; /* frames a second of sound (.wav); 0: 44100 */
     double fps;          /* pictures a second of an animation (.apng); 0: 25 */
+    uint64_t reserved[8];
 } kjit_save_options;
 typedef struct kjit_named_array {
     const char *name; /* of a table's column, in an archive; or NULL */
     kjit_array *array;
+    uint64_t reserved[2];
 } kjit_named_array;
 /* An array as kjit_array_save writes it (n is 1); or several of this context: in an archive, or of one axis and one
  * length as the columns of a table. NULL options are all zeros. */
@@ -1002,6 +1023,7 @@ typedef struct kjit_config {
      * so when its turn comes: what it waits for, in its stream or for a place on the device, goes on. 0: any
      * time; at most KJIT_MAX_MS. KJIT_INVALID in a context that is not cancellable, and where a graph is recorded. */
     double timeout_ms;
+    uint64_t reserved[4];
 } kjit_config;
 
 typedef enum kjit_arg_kind {
@@ -1196,6 +1218,7 @@ typedef struct kjit_record {
     const char *name;
     size_t size, align; /* bytes */
     int nfields;
+    uint64_t reserved[4];
 } kjit_record;
 
 typedef struct kjit_field {
@@ -1204,6 +1227,7 @@ typedef struct kjit_field {
     size_t offset;    /* bytes from the record's beginning */
     int ndim;         /* 0: one value; else an array in C order */
     int64_t shape[KJIT_MAX_NDIM];
+    uint64_t reserved[4];
 } kjit_field;
 
 /* The record of that name in the module's source: KJIT_NOT_FOUND where there is none. */
@@ -1270,6 +1294,7 @@ typedef struct kjit_memory_info {
     int max_pending_count;                 /* the limits */
     uint64_t max_pending_bytes;
     uint64_t failed_deallocations; /* ever */
+    uint64_t reserved[8];
 } kjit_memory_info;
 
 KJIT_API kjit_status kjit_context_memory(kjit_context *ctx, kjit_memory_info *out);
@@ -1316,6 +1341,7 @@ typedef struct kjit_allocator {
     /* Around what kjit_defer_cleanup_begin and _end do, with whatever context is current. */
     void (*defer_cleanup_begin)(void *user);
     void (*defer_cleanup_end)(void *user);
+    void (*reserved[8])(void);
 } kjit_allocator;
 
 /* ---- Other libraries ---- */
@@ -1406,6 +1432,7 @@ typedef struct kjit_trace_event {
     int64_t bytes;                /* of a copy, or of a launch's arrays */
     kjit_memory from, to;         /* alike */
     double start_us, duration_us; /* microseconds; the start by CLOCK_MONOTONIC */
+    uint64_t reserved[4];
 } kjit_trace_event;
 
 /* Valid during the call. */
@@ -1429,6 +1456,7 @@ typedef struct kjit_cache_info {
     const char *directory; /* NULL: none can be named */
     const char *off;       /* why nothing is kept, as "it belongs to another user"; or NULL */
     uint64_t limit;        /* bytes; beyond it the entries used longest ago are removed */
+    uint64_t reserved[4];
 } kjit_cache_info;
 
 typedef struct kjit_cache_entry {
@@ -1437,6 +1465,7 @@ typedef struct kjit_cache_entry {
     int64_t used;                        /* when last, in seconds since 1970 */
     const char
         *unusable; /* why a module's launches cannot use it, "the source has changed"; or NULL */
+    uint64_t reserved[4];
 } kjit_cache_entry;
 
 /* The texts are the context's. */
@@ -1482,6 +1511,7 @@ typedef struct kjit_run_options {
      * is to fail gives KJIT_OK where it fails with a message that holds what it says; where it ends otherwise, a
      * failure. */
     const char *test;
+    uint64_t reserved[16];
 } kjit_run_options;
 
 /* Runs the module's run block, or a test. Failures are located: kjit_last_error has "file:line:col: error:
@@ -1500,6 +1530,7 @@ KJIT_API kjit_status kjit_run(kjit_module *mod, const kjit_run_options *options)
 typedef struct kjit_builtin_info {
     const char *name, *group, *signature, *doc;
     int ulp32, ulp64;
+    uint64_t reserved[4];
 } kjit_builtin_info;
 
 /* Row i of the vocabulary; non-zero while there is one. First the kernels' groups, then "run
@@ -1516,6 +1547,7 @@ typedef struct kjit_word_info {
     const char *group;
     const char *form, *text;
     size_t form_size, text_size;
+    uint64_t reserved[4];
 } kjit_word_info;
 
 /* Row i of them; non-zero while there is one. */

@@ -226,7 +226,8 @@ kjit_status kjit_context_create(const kjit_context_options *options, kjit_contex
         kj_because(&why, status, "out is NULL");
     else if (options && options->workers < 0)
         kj_because(&why, status, "workers is %d: it must be 0 or more", options->workers);
-    else
+    else if (!options ||
+             (status = kj_reserved_because(&why, KJ_RESERVED(options, "the options'"))) == KJIT_OK)
         status = create(options ? options : &defaults, out, &why);
     if (status != KJIT_OK && error && error_size)
         kj_snprintf(error, error_size, "%s", why.text);

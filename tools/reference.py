@@ -119,4 +119,5 @@ def main():
     print("\n".join(out).rstrip("\n"))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -305,7 +305,7 @@ static int take_sources(PyObject *dict, kjit_compile_options *o)
 {
     Py_ssize_t at = 0;
     PyObject *key, *value;
-    kjit_source *table = PyMem_Malloc((size_t)(PyDict_Size(dict) + 1) * sizeof *table);
+    kjit_source *table = PyMem_Calloc((size_t)PyDict_Size(dict) + 1, sizeof *table);
     o->sources = table;
     if (!table)
         PyErr_NoMemory();

@@ -37,13 +37,16 @@ kjit_status kj_allocator_begin(kjit_context *ctx, const kjit_allocator *allocato
     if (allocator->version != KJIT_ALLOCATOR_VERSION)
         return kj_because(why, KJIT_INVALID, "the allocator's version is %d: it must be %d",
                           allocator->version, KJIT_ALLOCATOR_VERSION);
+    kjit_status status = kj_reserved_because(why, KJ_RESERVED(allocator, "the allocator's"));
+    if (status != KJIT_OK)
+        return status;
     if (!in_pairs(allocator))
         return kj_because(why, KJIT_INVALID,
                           "the allocator has one function of a pair without the other");
     ctx->allocator = *allocator;
     if (!allocator->initialize)
         return KJIT_OK;
-    kjit_status status = enter(ctx, why);
+    status = enter(ctx, why);
     return status == KJIT_OK ? leave(ctx, allocator->initialize(allocator->user), "initialize", why)
                              : status;
 }

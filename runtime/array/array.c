@@ -144,7 +144,8 @@ static kjit_status check_options(kjit_context *ctx, const kjit_array_options *o,
                         .how = (o->portable ? KJ_PORTABLE : 0u) | (o->wc ? KJ_WRITE_COMBINED : 0u) |
                                (o->attach_host ? KJ_ATTACH_HOST : 0u) |
                                (o->shareable ? KJ_SHAREABLE : 0u)};
-    return kj_check_stream(ctx, o->stream);
+    kjit_status status = kj_check_reserved(ctx, KJ_RESERVED(o, "the options'"));
+    return status == KJIT_OK ? kj_check_stream(ctx, o->stream) : status;
 }
 
 kjit_status kj_array_over(kj_buffer *buffer, char *data, kjit_dtype dtype, int ndim,

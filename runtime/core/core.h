@@ -255,8 +255,18 @@ static inline kjit_status kj_enter_context(const kjit_context *ctx)
 #define KJ_MAKES(out, entered, ctx) \
     ((out) ? (*(out) = NULL, (entered)) : kj_no_out((entered) == KJIT_OK ? (ctx) : NULL))
 /* A struct that begins with its size, which the caller set: as much of the library's own as that, and zeros for what
- * the library does not know. */
+ * the library does not know. One that is taken may have nothing but zeros there. */
+bool kj_is_struct_size(size_t size);
+kjit_status kj_check_size(kjit_context *ctx, const char *what, size_t size);
 void kj_give_struct(void *out, size_t size, const void *own, size_t known);
+kjit_status kj_take_struct(kjit_context *ctx, const char *what, const void *given, size_t size,
+                           void *own, size_t known);
+/* A struct that ends in `reserved`, as the program gives it. */
+kjit_status kj_check_reserved(kjit_context *ctx, const char *what, const void *reserved,
+                              size_t size);
+kjit_status kj_reserved_because(kj_failure *why, const char *what, const void *reserved,
+                                size_t size);
+#define KJ_RESERVED(given, whose) whose " reserved is", (given)->reserved, sizeof(given)->reserved
 kjit_status kj_no_out(kjit_context *ctx);
 /* What a type is in a context, which has records of its own; NULL: a scalar, or no type. */
 static inline const kj_aggregate *kj_dtype_aggregate(kjit_context *ctx, kjit_dtype dtype)

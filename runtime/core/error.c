@@ -167,17 +167,10 @@ const char *kjit_last_error(kjit_context *ctx)
     return kj_thread_failure(kj_lives(ctx, KJ_CONTEXT) ? ctx : NULL);
 }
 
-void kj_give_struct(void *out, size_t size, const void *own, size_t known)
-{
-    const size_t skipped = sizeof size, n = size < known ? size : known;
-    memcpy((char *)out + skipped, (const char *)own + skipped, n - skipped);
-    memset((char *)out + n, 0, size - n);
-}
-
 int kjit_last_fault(kjit_context *ctx, kjit_fault *out)
 {
     kjit_fault fault;
-    if (!out || out->size < sizeof out->size ||
+    if (!out || !kj_is_struct_size(out->size) ||
         !kj_thread_fault(kj_lives(ctx, KJ_CONTEXT) ? ctx : NULL, &fault))
         return 0;
     kj_give_struct(out, out->size, &fault, sizeof fault);

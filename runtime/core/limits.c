@@ -20,6 +20,9 @@ kjit_status kj_limits_init(kj_context_limits *l, const kjit_context_options *opt
     if (given->version != KJIT_LIMITS_VERSION)
         return kj_because(why, KJIT_INVALID, "the limits' version is %d: it must be %d",
                           given->version, KJIT_LIMITS_VERSION);
+    kjit_status status = kj_reserved_because(why, KJ_RESERVED(given, "the limits'"));
+    if (status != KJIT_OK)
+        return status;
     if (!ends && (given->launch_ms != 0 || given->run_ms != 0))
         return kj_because(
             why, KJIT_INVALID,

@@ -81,7 +81,8 @@ int kjit_check(int i, kjit_check_info *out)
 {
     const kj_check_row *row = kj_check_row_at(i);
     if (out)
-        *out = row ? (kjit_check_info){row->name, row->what, row->bit} : (kjit_check_info){0};
+        *out = row ? (kjit_check_info){.name = row->name, .what = row->what, .bit = row->bit}
+                   : (kjit_check_info){0};
     return row != NULL;
 }
 
@@ -95,12 +96,18 @@ int kjit_builtin(int i, kjit_builtin_info *out)
         return 0;
     if (i < (int)KJ_NBUILTINS) {
         const kj_builtin_info *row = &kj_builtins[i];
-        *out = (kjit_builtin_info){row->name, row->group, row->signature,
-                                   row->doc,  row->ulp32, row->ulp64};
+        *out = (kjit_builtin_info){.name = row->name,
+                                   .group = row->group,
+                                   .signature = row->signature,
+                                   .doc = row->doc,
+                                   .ulp32 = row->ulp32,
+                                   .ulp64 = row->ulp64};
         return 1;
     }
     i -= (int)KJ_NBUILTINS;
-    *out = (kjit_builtin_info){kj_run_builtins[i].name, "run block", kj_run_builtins[i].signature,
-                               kj_run_builtins[i].doc,  0,           0};
+    *out = (kjit_builtin_info){.name = kj_run_builtins[i].name,
+                               .group = "run block",
+                               .signature = kj_run_builtins[i].signature,
+                               .doc = kj_run_builtins[i].doc};
     return 1;
 }

@@ -245,6 +245,9 @@ kjit_status kjit_array_load_with(kjit_context *ctx, const char *path,
         return status;
     if (!path)
         return kj_fail(ctx, KJIT_INVALID, "path is NULL");
+    status = kj_check_reserved(ctx, KJ_RESERVED(o, "the options'"));
+    if (status != KJIT_OK)
+        return status;
     char buf[KIND_TEXT], list[ENDINGS_TEXT];
     kj_load_request q = {.ctx = ctx,
                          .path = path,
@@ -317,7 +320,12 @@ static kjit_status check(kjit_context *ctx, const char *path, const kjit_named_a
     if (!path)
         return kj_fail(ctx, KJIT_INVALID, "path is NULL");
     kjit_status status = kj_file_kind(ctx, path);
+    if (status == KJIT_OK)
+        status = kj_check_reserved(ctx, KJ_RESERVED(how, "the options'"));
     for (int i = 0; i < n && status == KJIT_OK; i++) {
+        status = kj_check_reserved(ctx, KJ_RESERVED(&arrays[i], "an array's"));
+        if (status != KJIT_OK)
+            break;
         status = kj_enter_array(arrays[i].array);
         if (status == KJIT_OK && arrays[i].array->ctx != ctx)
             status = kj_fail(ctx, KJIT_INVALID, "the arrays of a file are of one context");

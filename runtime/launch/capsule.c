@@ -118,7 +118,7 @@ static kjit_status copy_blocks(capsule *c, bool all)
 static void add_member(capsule *c, kjit_array *a, const char *name, int number)
 {
     kj_snprintf(c->names[c->n], sizeof c->names[c->n], number < 0 ? "%s" : "%s%d", name, number);
-    c->members[c->n] = (kjit_named_array){c->names[c->n], a};
+    c->members[c->n] = (kjit_named_array){.name = c->names[c->n], .array = a};
     c->n++;
 }
 

@@ -202,6 +202,8 @@ kjit_status kj_launch_bind(kj_binding *b, const kjit_config *config, const kjit_
                            int nargs)
 {
     kjit_status status = kj_check_dims(b, config);
+    if (status == KJIT_OK)
+        status = kj_check_reserved(b->kernel->mod->ctx, KJ_RESERVED(config, "the config's"));
     if (status == KJIT_OK && config->timeout_ms != 0)
         status = kj_check_timeout(b->kernel->mod->ctx, "config.timeout_ms", config->timeout_ms);
     b->timeout_ms = config->timeout_ms;

@@ -190,8 +190,9 @@ static kjit_status find(kjit_module *mod, const char *name, const size_t *out, k
         return kj_fail(mod->ctx, KJIT_INVALID, "kernel is NULL");
     if (!out)
         return kj_no_out(mod->ctx);
-    if (*out < sizeof *out)
-        return kj_fail(mod->ctx, KJIT_INVALID, "out->size is %zu: it is to be sizeof *out", *out);
+    status = kj_check_size(mod->ctx, "out", *out);
+    if (status != KJIT_OK)
+        return status;
     *k = kj_module_find(mod, name);
     return *k ? KJIT_OK : kj_no_kernel(mod, name);
 }

@@ -342,9 +342,10 @@ kjit_status kjit_module_image(kjit_module *mod, const kjit_image_options *option
     kjit_context *ctx = mod->ctx;
     if (!size)
         return kj_fail(ctx, KJIT_INVALID, "size is NULL");
-    if (options && options->size < sizeof options->size)
-        return kj_fail(ctx, KJIT_INVALID, "options->size is %zu: it is to be sizeof *options",
-                       options->size);
+    if (options)
+        status = kj_take_struct(ctx, "options", options, options->size, &taken, sizeof taken);
+    if (status != KJIT_OK)
+        return status;
     if (mod->image)
         return kj_fail(ctx, KJIT_INVALID, "the module is of an image itself");
     if (mod->options.checks & (unsigned)KJ_CHECKS_WATCHED)
@@ -352,8 +353,6 @@ kjit_status kjit_module_image(kjit_module *mod, const kjit_image_options *option
             ctx, KJIT_INVALID,
             "the module's launches are checked for races or what was not set (race, init, all), "
             "which an image's cannot be: leave that out");
-    if (options)
-        memcpy(&taken, options, options->size < sizeof taken ? options->size : sizeof taken);
     writing w = {.mod = mod, .options = &taken};
     kj_complaint complaint;
     kj_compiling_begin(ctx, &w.arena);

@@ -101,6 +101,8 @@ static kjit_status check_options(kjit_context *ctx, const kjit_compile_options *
                        o->opt_level);
     if (o && checks_refused(ctx, o->check))
         return KJIT_INVALID;
+    if (o && kj_check_reserved(ctx, KJ_RESERVED(o, "the options'")) != KJIT_OK)
+        return KJIT_INVALID;
     if (warn && !kj_warnings_read(&unused, warn, &wrong))
         return unknown_warning(ctx, warn, wrong);
     if (o && o->nparams < 0)

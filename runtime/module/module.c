@@ -151,7 +151,11 @@ int kjit_module_fix(kjit_module *mod, int i, kjit_fix *out)
     const kj_message *m = mod->messages[i];
     kj_position begin = kj_where(&mod->source, m->fix_span.begin),
                 end = kj_where(&mod->source, m->fix_span.end);
-    *out = (kjit_fix){m->fix, (int)begin.line, (int)begin.column, (int)end.line, (int)end.column};
+    *out = (kjit_fix){.text = m->fix,
+                      .line = (int)begin.line,
+                      .column = (int)begin.column,
+                      .end_line = (int)end.line,
+                      .end_column = (int)end.column};
     return 1;
 }
 

@@ -56,7 +56,10 @@ kjit_status kjit_record_info(kjit_context *ctx, kjit_dtype dtype, kjit_record *o
     const kj_aggregate *of;
     kjit_status status = find(ctx, dtype, out, &of);
     if (status == KJIT_OK)
-        *out = (kjit_record){of->name, (size_t)of->size, (size_t)of->align, of->n};
+        *out = (kjit_record){.name = of->name,
+                             .size = (size_t)of->size,
+                             .align = (size_t)of->align,
+                             .nfields = of->n};
     return status;
 }
 
@@ -70,7 +73,7 @@ kjit_status kjit_record_field(kjit_context *ctx, kjit_dtype dtype, int i, kjit_f
         return kj_fail(ctx, KJIT_NOT_FOUND, "%s has %d fields: there is no number %d", of->name,
                        of->n, i);
     const kj_field *f = &of->fields[i];
-    *out = (kjit_field){f->name, (kjit_dtype)f->type, (size_t)f->offset, 0, {0}};
+    *out = (kjit_field){.name = f->name, .dtype = (kjit_dtype)f->type, .offset = (size_t)f->offset};
     if (!kj_is_fixed(f->of))
         return KJIT_OK;
     out->dtype = (kjit_dtype)f->of->elem;

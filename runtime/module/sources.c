@@ -151,6 +151,8 @@ static bool find_given(search *s)
         request r = {.s = s};
         kj_ask_home(ask, &r);
         if (r.status == KJIT_OK)
+            r.status = kj_check_reserved(s->finder->ctx, KJ_RESERVED(&r.source, "a source's"));
+        if (r.status == KJIT_OK)
             return take_source(s, &r.source);
         if (r.status != KJIT_NOT_FOUND)
             return fail(s,
@@ -249,6 +251,9 @@ kjit_status kj_finder_open(kj_finder *f, kjit_context *ctx, const char *name,
         if (!o->sources[i].name || (!o->sources[i].text && o->sources[i].size > 0))
             return kj_fail(ctx, KJIT_INVALID, "sources[%d].%s is NULL", i,
                            o->sources[i].name ? "text" : "name");
+    for (int i = 0; o && i < o->nsources; i++)
+        if (kj_check_reserved(ctx, KJ_RESERVED(&o->sources[i], "a source's")) != KJIT_OK)
+            return KJIT_INVALID;
     return KJIT_OK;
 }
 

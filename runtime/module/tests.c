@@ -22,7 +22,8 @@ void kj_list_tests(kjit_module *mod)
             continue;
         int line = (int)kj_where(&mod->source, item->span.begin).line;
         mod->titled[mod->ntests] = item;
-        mod->tests[mod->ntests++] = (kjit_test_info){item->title, item->fails, line};
+        mod->tests[mod->ntests++] =
+            (kjit_test_info){.title = item->title, .fails = item->fails, .line = line};
     }
     qsort(mod->titled, n, sizeof *mod->titled, by_title);
 }

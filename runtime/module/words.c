@@ -7,9 +7,16 @@
 #include "lang/library.h"
 #include "module/library.h"
 
+#define ROW(name_, group_, form_, text_) \
+    {.name = name_, \
+     .group = group_, \
+     .form = form_, \
+     .text = text_, \
+     .form_size = sizeof(form_) - 1, \
+     .text_size = sizeof(text_) - 1},
+
 static const kjit_word_info words[] = {
-#define WORD(use, name, group, form, text) \
-    {name, group, form, text, sizeof(form) - 1, sizeof(text) - 1},
+#define WORD(use, name, group, form, text) ROW(name, group, form, text)
 #include "lang/words.def"
 #undef WORD
 };
@@ -19,8 +26,7 @@ enum { NWORDS = sizeof words / sizeof *words };
 static const kjit_word_info rules[] = {
 #define ERROR "error"
 #define WARNING "warning"
-#define RULE(id, code, severity, text) \
-    {code, severity, code, text, sizeof(code) - 1, sizeof(text) - 1},
+#define RULE(id, code, severity, text) ROW(code, severity, code, text)
 #include "base/diag.def"
 #undef ERROR
 #undef WARNING

@@ -107,7 +107,9 @@ static kjit_status check_list(kjit_context *ctx, const char *name, const char *c
 
 static kjit_status check_options(kjit_context *ctx, const kjit_run_options *o)
 {
-    kjit_status status = check_list(ctx, "params", o->params, o->nparams);
+    kjit_status status = kj_check_reserved(ctx, KJ_RESERVED(o, "the options'"));
+    if (status == KJIT_OK)
+        status = check_list(ctx, "params", o->params, o->nparams);
     return status == KJIT_OK ? check_list(ctx, "saves", o->saves, o->nsaves) : status;
 }
 

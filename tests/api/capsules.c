@@ -27,7 +27,8 @@ static kjit_context *anybody; /* whose replays are */
 
 static int set_up(void **state)
 {
-    static const kjit_source sources[] = {{"lib/twice.knl", used, sizeof used - 1}};
+    static const kjit_source sources[] = {
+        {.name = "lib/twice.knl", .text = used, .size = sizeof used - 1}};
     kjit_compile_options options = {.sources = sources, .nsources = 1};
     kjit_limits limits = {.version = KJIT_LIMITS_VERSION, .launch_ms = 300, .compile_ms = 20000};
     kjit_context_options untrusted = {.untrusted = 1, .limits = &limits};
@@ -428,7 +429,7 @@ static void test_changed_manifests(void **state)
     char *manifest = member(path, "manifest", &size);
     for (int i = 1; i < N; i++) {
         void *data = member(path, names[i], &size);
-        arrays[i] = (kjit_named_array){names[i], bytes(data, size)};
+        arrays[i] = (kjit_named_array){.name = names[i], .array = bytes(data, size)};
         free(data);
     }
     for (int i = 0; i < 500; i++) {
@@ -438,7 +439,8 @@ static void test_changed_manifests(void **state)
             free(text);
             text = more;
         }
-        arrays[0] = (kjit_named_array){names[0], bytes(text, (int64_t)strlen(text))};
+        arrays[0] =
+            (kjit_named_array){.name = names[0], .array = bytes(text, (int64_t)strlen(text))};
         OK(kjit_arrays_save(ctx, to, arrays, N, NULL));
         replay_changed(to);
         kjit_array_free(arrays[0].array);
@@ -448,7 +450,8 @@ static void test_changed_manifests(void **state)
         print_message("%s %d\n", kjit_status_name((kjit_status)i), came[i]);
     assert_true(came[KJIT_FORMAT] > 50); /* both what is no capsule, and what is another */
     assert_true(came[KJIT_FAULT] > 20 && came[KJIT_LAUNCH] > 10 && came[KJIT_COMPILE] > 0);
-    arrays[0] = (kjit_named_array){names[0], bytes(manifest, (int64_t)strlen(manifest))};
+    arrays[0] =
+        (kjit_named_array){.name = names[0], .array = bytes(manifest, (int64_t)strlen(manifest))};
     OK(kjit_arrays_save(ctx, to, arrays, N, NULL));
     assert_int_equal(kjit_replay(anybody, to, 0), KJIT_FAULT);
     for (int i = 0; i < N; i++)

@@ -35,7 +35,9 @@ static const char source[] =
     "kernel handed(a: R[]) { set(a[0].pos) }\n"
     "run { print(1) }\n";
 static const kjit_source lib = {
-    "lib.knl", "kernel clear(x: f32[]) { let i = grid(1)\n if i < x.size { x[i] = 0 } }\n", 71};
+    .name = "lib.knl",
+    .text = "kernel clear(x: f32[]) { let i = grid(1)\n if i < x.size { x[i] = 0 } }\n",
+    .size = 71};
 
 typedef struct expected {
     const char *kernel, *name, *type, *value, *doc, *generic, *bound;

@@ -53,10 +53,14 @@ static void test_description(void **state)
 {
     (void)state;
     static const kjit_field expected[] = {
-        {"pos", KJIT_F32X4, offsetof(particle, pos), 0, {0}},
-        {"alive", KJIT_BOOL, offsetof(particle, alive), 0, {0}},
-        {"mass", KJIT_F64, offsetof(particle, mass), 0, {0}},
-        {"vel", KJIT_F32, offsetof(particle, vel), 1, {3}},
+        {.name = "pos", .dtype = KJIT_F32X4, .offset = offsetof(particle, pos)},
+        {.name = "alive", .dtype = KJIT_BOOL, .offset = offsetof(particle, alive)},
+        {.name = "mass", .dtype = KJIT_F64, .offset = offsetof(particle, mass)},
+        {.name = "vel",
+         .dtype = KJIT_F32,
+         .offset = offsetof(particle, vel),
+         .ndim = 1,
+         .shape = {3}},
     };
     kjit_module *mod = module(source);
     kjit_dtype type = record(mod, "Particle"), inner = record(mod, "Cell"), none;

@@ -23,8 +23,8 @@ static void test_columns(void **state)
     (void)state;
     float t[3] = {0, 0.5f, 1e-7f};
     int64_t n[3] = {INT64_MIN, 0, INT64_MAX};
-    const kjit_named_array both[] = {{"t", wrap(t, KJIT_F32, 1, SHAPE(3))},
-                                     {"a, \"b\"", wrap(n, KJIT_I64, 1, SHAPE(3))}};
+    const kjit_named_array both[] = {{.name = "t", .array = wrap(t, KJIT_F32, 1, SHAPE(3))},
+                                     {.name = "a, \"b\"", .array = wrap(n, KJIT_I64, 1, SHAPE(3))}};
     static const char expected[] =
         "t,\"a, \"\"b\"\"\"\n0.0,-9223372036854775808\n0.5,0\n1e-07,9223372036854775807\n";
     OK(kjit_arrays_save(ctx, path_of("t.csv"), both, 2, NULL));
@@ -51,7 +51,7 @@ static void test_errors(void **state)
 {
     (void)state;
     kjit_array *a, *f = create(KJIT_F32, 1, SHAPE(3), 'C'), *g = create(KJIT_F32, 1, SHAPE(4), 'C');
-    const kjit_named_array apart[] = {{"f", f}, {"g", g}};
+    const kjit_named_array apart[] = {{.name = "f", .array = f}, {.name = "g", .array = g}};
     char path[160];
     snprintf(path, sizeof path, "%s", text_file("e.csv", "x,y\n1,2\n3,4.5\n"));
     kjit_load_options o = {.name = "z"};
@@ -308,9 +308,10 @@ static void test_archive(void **state)
     float t[2 * 3] = {0, 0.5f, -1, 1e30f, 2, 3};
     int64_t n[4] = {INT64_MIN, 0, 1, INT64_MAX};
     kjit_array *a;
-    const kjit_named_array three[] = {{"t", wrap(t, KJIT_F32, 2, SHAPE(2, 3))},
-                                      {NULL, wrap(n, KJIT_I64, 1, SHAPE(4))},
-                                      {"none", create(KJIT_F64, 2, SHAPE(0, 7), 'C')}};
+    const kjit_named_array three[] = {
+        {.name = "t", .array = wrap(t, KJIT_F32, 2, SHAPE(2, 3))},
+        {.array = wrap(n, KJIT_I64, 1, SHAPE(4))},
+        {.name = "none", .array = create(KJIT_F64, 2, SHAPE(0, 7), 'C')}};
     if (kjit_arrays_save(ctx, path_of("a.npz"), three, 3, NULL) == KJIT_IO && lacks_libzip())
         SKIP(kjit_last_error(ctx));
     const kjit_load_options named = {.name = "t"}, second = {.name = "arr_1"},

@@ -36,7 +36,8 @@ static void test_table(void **state)
     kjit_module *m;
     kjit_dtype p;
     kjit_array *t;
-    kjit_source sources[] = {{"other.knl", "", 0}, {"lib/blur.knl", blur, sizeof blur - 1}};
+    kjit_source sources[] = {{.name = "other.knl", .text = ""},
+                             {.name = "lib/blur.knl", .text = blur, .size = sizeof blur - 1}};
     kjit_compile_options o = {.sources = sources, .nsources = 2};
     OK(compile(text, &o, &m));
     sources[1].text = NULL; /* copied */
@@ -65,7 +66,7 @@ static void test_two_names(void **state)
     kjit_array *t;
     kjit_dtype p, q;
     kjit_kernel_decl decl = {.size = sizeof decl};
-    kjit_source source = {"lib/blur.knl", blur, sizeof blur - 1};
+    kjit_source source = {.name = "lib/blur.knl", .text = blur, .size = sizeof blur - 1};
     kjit_compile_options o = {.sources = &source, .nsources = 1};
     OK(compile(both, &o, &m));
     OK(kjit_array_create(ctx, KJIT_F32, 1, &(int64_t){2}, 'C', KJIT_HOST, &t));
@@ -101,7 +102,7 @@ static kjit_status find(void *user, const char *path, const char *from, kjit_sou
     snprintf(a->path, sizeof a->path, "%s", path);
     snprintf(a->from, sizeof a->from, "%s", from);
     a->n++;
-    *out = (kjit_source){path, a->text, strlen(a->text)};
+    *out = (kjit_source){.name = path, .text = a->text, .size = strlen(a->text)};
     return a->status;
 }
 
@@ -175,7 +176,7 @@ static void test_wrong(void **state)
 {
     (void)state;
     kjit_module *m;
-    kjit_source nameless = {NULL, "", 0}, empty = {"a", NULL, 1};
+    kjit_source nameless = {.text = ""}, empty = {.name = "a", .size = 1};
     kjit_compile_options o = {.nsources = 1};
     FAILS(compile(text, &o, &m), KJIT_INVALID, "sources is NULL");
     o.nsources = -1;
