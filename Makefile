@@ -270,18 +270,24 @@ $(BUILD)/man/kjit.3: include/kjit.h tools/reference.py
 	@mkdir -p $(@D)
 	@tools/reference.py man $< > $@
 
+# What kjit.h declares, for who makes a binding (samples/bindings).
+$(BUILD)/api.json: include/kjit.h tools/api.py tools/reference.py
+	@mkdir -p $(@D)
+	@tools/api.py json $< > $@
+
 # The static library needs what Libs.private names; `pkg-config --static` gives it.
 RT_LIBS = -lm -ldl -pthread
 STATIC_LIBS = $(GUARDED_NEW) $(if $(CROSS),$(patsubst -L$(SYSROOT)%,-L%,$(LIBS)),$(LIBS)) -lstdc++ -pthread
 COMPLETIONS = bash:bash-completion/completions/kjit zsh:zsh/site-functions/_kjit fish:fish/vendor_completions.d/kjit.fish
 INSTALLED = $(PREFIX)/bin/kjit $(PREFIX)/include/kjit.h $(PREFIX)/include/kjit.hpp $(LIBDIR)/libkjit.a $(LIBDIR)/libkjit-rt.a $(LIBDIR)/libkjit.so $(LIBDIR)/libkjit.so.0 \
     $(LIBDIR)/pkgconfig/kjit.pc $(LIBDIR)/pkgconfig/kjit-rt.pc $(CMAKEDIR)/kjit-config.cmake $(CMAKEDIR)/kjit-config-version.cmake \
-    $(PREFIX)/share/man/man1/kjit.1 $(PREFIX)/share/man/man3/kjit.3 $(STD:%=$(PREFIX)/share/kjit/%) \
+    $(PREFIX)/share/man/man1/kjit.1 $(PREFIX)/share/man/man3/kjit.3 $(PREFIX)/share/kjit/api.json $(STD:%=$(PREFIX)/share/kjit/%) \
     $(foreach shell,$(COMPLETIONS),$(PREFIX)/share/$(lastword $(subst :, ,$(shell))))
 
-install: all man ## install the command, the libraries, kjit.h, manual pages, completions, files for pkg-config and CMake (PREFIX, DESTDIR)
+install: all man $(BUILD)/api.json ## install the command, the libraries, kjit.h, manual pages, completions, files for pkg-config and CMake (PREFIX, DESTDIR)
 	install -d $(addprefix $(DESTDIR),$(sort $(dir $(INSTALLED))))
 	install -m 755 $(BUILD)/kjit $(DESTDIR)$(PREFIX)/bin/kjit
+	install -m 644 $(BUILD)/api.json $(DESTDIR)$(PREFIX)/share/kjit
 	install -m 644 $(STD) $(DESTDIR)$(PREFIX)/share/kjit/std
 	install -m 644 include/kjit.h include/kjit.hpp $(DESTDIR)$(PREFIX)/include
 	install -m 644 $(BUILD)/libkjit.a $(BUILD)/libkjit-rt.a $(DESTDIR)$(LIBDIR)
@@ -311,7 +317,7 @@ uninstall: ## remove what install put there
 	-rmdir $(DESTDIR)$(CMAKEDIR) $(DESTDIR)$(PREFIX)/share/kjit/std $(DESTDIR)$(PREFIX)/share/kjit
 
 # kjit, libkjit0 and libkjit-dev, by Debian's own tools
-deb: all man ## make Debian packages, in $(BUILD)/deb
+deb: all man $(BUILD)/api.json ## make Debian packages, in $(BUILD)/deb
 	@rm -rf $(BUILD)/deb
 	@$(MAKE) BUILD=$(BUILD) DESTDIR=$(BUILD)/deb/tree PREFIX=/usr \
 	    LIBDIR=/usr/lib/$$(dpkg-architecture -qDEB_HOST_MULTIARCH) install > $(BUILD)/deb.log

@@ -52,7 +52,7 @@ for name in ("KJIT_TEST_ALL", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "
         config.environment[name] = os.environ[name]
 
 # For REQUIRES: and UNSUPPORTED: lines.
-for tool in ("ptxas", "nvcc", "valgrind", "clang", "pkg-config", "cmake", "dpkg-shlibdeps", "mpicc", "vim"):
+for tool in ("ptxas", "nvcc", "valgrind", "clang", "pkg-config", "cmake", "dpkg-shlibdeps", "mpicc", "vim", "rustc", "go"):
     found = shutil.which(tool, path=config.environment["PATH"] + ":/usr/local/cuda/bin")
     if found:
         config.available_features.add(tool)

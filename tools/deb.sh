@@ -59,8 +59,8 @@ echo "libkjit 0 libkjit0 (>= $version)" > "$work/debian/libkjit0/DEBIAN/shlibs"
 printf 'activate-noawait ldconfig\n' > "$work/debian/libkjit0/DEBIAN/triggers"
 put libkjit-dev "$lib/libkjit.so" "$lib/libkjit.a" "$lib/libkjit-rt.a" "$lib/pkgconfig/kjit.pc" "$lib/pkgconfig/kjit-rt.pc" "$lib/cmake/kjit/kjit-config.cmake" \
     "$lib/cmake/kjit/kjit-config-version.cmake" usr/include/kjit.h usr/include/kjit.hpp \
-    usr/share/man/man3/kjit.3
-put kjit usr/bin/kjit usr/share/man/man1/kjit.1 usr/share/kjit usr/share/bash-completion usr/share/zsh usr/share/fish
+    usr/share/man/man3/kjit.3 usr/share/kjit/api.json
+put kjit usr/bin/kjit usr/share/man/man1/kjit.1 usr/share/kjit/std usr/share/bash-completion usr/share/zsh usr/share/fish
 for package in libkjit0 libkjit-dev kjit; do
     pack $package
 done

@@ -98,8 +98,9 @@ def main():
     elif form == "record":
         print("\n".join(record(a, header)))
     else:
+        here = set(record(a, header))
         with open(sys.argv[2]) as f:
-            lost = [line for line in f.read().splitlines() if line not in set(record(a, header))]
+            lost = [line for line in f.read().splitlines() if line not in here]
         if lost:
             sys.exit("what programs depend on has changed:\n" + "\n".join(lost))
 

@@ -1,0 +1,3 @@
+module kjit.example
+
+go 1.19
