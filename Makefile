@@ -200,7 +200,7 @@ fuzz: all $(BUILD)/tests/double/libcuda.so.1 ## run generated programs for SECON
 	@tests/fuzz/fuzz.py --build $(BUILD) --seed $(or $(SEED),1) $(if $(SECONDS),--seconds $(SECONDS)) \
 	    $(if $(PROGRAMS),--programs $(PROGRAMS)) $(FUZZ)
 
-fuzz-bounds: all $(BUILD)/tests/double/libcuda.so.1 ## the same with indices that may be outside: which failure is told, or what the arrays hold
+fuzz-bounds: all $(BUILD)/api.json $(BUILD)/tests/double/libcuda.so.1 ## the same with indices that may be outside: which failure is told, or what the arrays hold
 	@tests/fuzz/bounds.py --build $(BUILD) --seed $(or $(SEED),1) $(if $(SECONDS),--seconds $(SECONDS)) \
 	    $(if $(PROGRAMS),--programs $(PROGRAMS)) $(FUZZ)
 
@@ -440,7 +440,7 @@ $(BUILD)/flags: FORCE
 # ---- Tests: a unit test sees the compiler's headers, an API test kjit.h and the shared library alone ----
 
 test-programs: $(UNIT_PROGRAMS) $(INTERPRETER_PROGRAMS) $(API_PROGRAMS) $(BUILD)/tests/ulp/ulp $(DOUBLE_PROGRAMS) $(BUILD)/tests/double/libcuda.so.1 \
-    $(if $(SAN),,$(if $(PYTHON_INCLUDE),$(BUILD)/python/kjit/_kjit.abi3.so))
+    $(BUILD)/api.json $(if $(SAN),,$(if $(PYTHON_INCLUDE),$(BUILD)/python/kjit/_kjit.abi3.so))
 
 # The driver double: a library that nothing unloads, by a driver's name. The interpreter's loops are worth -O3 and
 # this machine's vectors; any other model of thread-local memory in a library that comes by dlopen is more than

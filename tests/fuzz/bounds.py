@@ -4,7 +4,6 @@ arrays hold, with a reference: the first index that fails, in the first thread; 
 written outside. docs/testing.md says more. The exit status is 0 when nothing was found."""
 import argparse
 import collections
-import ctypes
 import os
 import pickle
 import re
@@ -117,13 +116,12 @@ class Run:
         for name, kind, t, ndim in p.params:
             a = case.args[name]
             if ndim == 0:
-                given.append(bounds_kjit.number(a.values, t))
+                given.append(kjit.number(a.values, t))
                 continue
             record = kind == "record"
             m = memory[name] = bounds_kjit.Memory(r, t, a.shape, a.values, a.layout, record)
-            dtype = kjit.record(self.module, "P") if record else bounds_kjit.TYPES[t]
-            array = kjit.wrap(self.context, m.address, dtype, m.shape, m.strides)
-            given.append(bounds_kjit.Arg(bounds_kjit.ARRAY, None, bounds_kjit.Value(array=array.value)))
+            dtype = kjit.record(self.module, "P") if record else kjit.dtype(t)
+            given.append(kjit.array(self.context, m, dtype))
         status, said = kjit.launch(self.context, self.module, case.grid, case.block, given)
         wrong = told_wrong(case, status, said)
         for name, m in memory.items():
@@ -134,9 +132,7 @@ class Run:
                 wrong = f"{wrong or ''}\nsomething is written beside '{name}'"
             elif name not in ("out", "h") and raw != m.before:
                 wrong = f"{wrong or ''}\n'{name}' is read only, and has changed"
-        for arg in given:
-            if arg.kind == bounds_kjit.ARRAY:
-                kjit.lib.kjit_array_free(ctypes.c_void_p(arg.u.array))
+        kjit.free(given)
         return wrong
 
 

@@ -1,108 +1,92 @@
-"""kjit as a library: modules, arrays over Python's memory, launches that may fail. What is of kjit.h here, its structures
-and numbers, is compared with it by layouts.py."""
+"""kjit as a library: modules, arrays over Python's memory, launches that may fail. What it has of kjit.h is made of
+BUILD/api.json by the binding of samples/bindings."""
 import ctypes as c
+import importlib
 import os
 import re
 import struct
+import sys
 
-TYPES = {"bool": 0, "i8": 1, "i16": 2, "i32": 3, "i64": 4, "u8": 5, "u16": 6, "u32": 7, "u64": 8, "f32": 9, "f64": 10}
 FORMATS = {"bool": "?", "i8": "b", "i16": "h", "i32": "i", "i64": "q", "u8": "B", "u16": "H", "u32": "I", "u64": "Q",
            "f32": "f", "f64": "d"}
 TOLD = re.compile(r":(\d+):\d+: error: index (-?\d+) is outside of '([^']*)', (?:which|whose axis (\d+)) has (\d+) "
                   r"elements? \(block (\(.*?\)), thread (\(.*?\))\)")
-
-
-class ContextOptions(c.Structure):
-    _fields_ = [("device", c.c_char_p), ("workers", c.c_int), ("cache", c.c_char_p), ("max_pending_count", c.c_int),
-                ("max_pending_ratio", c.c_double), ("allocator", c.c_void_p), ("cancellable", c.c_int),
-                ("max_expressions", c.c_int), ("limits", c.c_void_p), ("untrusted", c.c_int)]
-
-
-class CompileOptions(c.Structure):
-    _fields_ = [("opt_level", c.c_int), ("no_contract", c.c_int), ("verify", c.c_int), ("arch", c.c_char_p),
-                ("libdevice", c.c_char_p), ("ftz", c.c_int), ("cpu", c.c_char_p), ("warn", c.c_char_p),
-                ("diagnose", c.c_void_p), ("user", c.c_void_p), ("check", c.c_uint), ("find", c.c_void_p),
-                ("sources", c.c_void_p), ("nsources", c.c_int), ("path", c.c_char_p),
-                ("statements", c.c_int), ("params", c.c_void_p), ("nparams", c.c_int)]
-
-
-class Config(c.Structure):
-    _fields_ = [("grid", c.c_int64 * 3), ("block", c.c_int64 * 3), ("stream", c.c_void_p), ("timeout_ms", c.c_double)]
-
-
-class Value(c.Union):
-    _fields_ = [("array", c.c_void_p), ("i", c.c_int64), ("u", c.c_uint64), ("f", c.c_double)]
-
-
-class Arg(c.Structure):
-    _fields_ = [("kind", c.c_int), ("name", c.c_char_p), ("u", Value), ("dtype", c.c_int)]
-
-
-ARRAY, INT, FLOAT, BOOL, UINT = 0, 1, 2, 3, 8
-HOST, UNOPTIMISED = 0, -1
-
-STRUCTURES = {"kjit_context_options": ContextOptions, "kjit_compile_options": CompileOptions, "kjit_config": Config,
-              "kjit_arg": Arg}
-NUMBERS = {"KJIT_ARG_ARRAY": ARRAY, "KJIT_ARG_INT": INT, "KJIT_ARG_FLOAT": FLOAT, "KJIT_ARG_BOOL": BOOL, "KJIT_ARG_UINT": UINT,
-           "KJIT_HOST": HOST, "KJIT_UNOPTIMISED": UNOPTIMISED, **{"KJIT_" + t.upper(): n for t, n in TYPES.items()}}
+BINDINGS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../samples/bindings/python")
 
 
 class Failed(Exception):
     """What kjit refuses."""
 
 
+def binding(build):
+    """kjit_ctypes, of the library built there."""
+    build = os.path.abspath(build)
+    os.environ.update(KJIT_API=os.path.join(build, "api.json"), KJIT_LIBRARY=os.path.join(build, "libkjit.so"))
+    if BINDINGS not in sys.path:
+        sys.path.append(BINDINGS)
+    return importlib.import_module("kjit_ctypes")
+
+
 class Kjit:
     def __init__(self, build):
-        self.lib = c.CDLL(os.path.join(os.path.abspath(build), "libkjit.so"))
-        for name in ("kjit_last_error", "kjit_module_log"):
-            getattr(self.lib, name).restype = c.c_char_p
+        self.api = binding(build)
 
     def context(self, options):
-        given = ContextOptions(device=options["device"].encode(), workers=options["workers"], cache=b"off")
-        found, said = c.c_void_p(), c.create_string_buffer(1000)
-        if self.lib.kjit_context_create(c.byref(given), c.byref(found), said, c.c_size_t(1000)):
+        api = self.api
+        given = api.kjit_context_options(device=options["device"].encode(), workers=options["workers"], cache=b"off")
+        found, said = c.POINTER(api.kjit_context)(), c.create_string_buffer(1000)
+        if api.kjit_context_create(c.byref(given), c.byref(found), said, len(said)):
             raise Failed(said.value.decode())
         return found
 
     def error(self, context):
-        return (self.lib.kjit_last_error(context) or b"").decode("utf-8", "replace")
+        return (self.api.kjit_last_error(context) or b"").decode("utf-8", "replace")
 
     def module(self, context, text, options):
-        given = CompileOptions(opt_level=options["level"] or UNOPTIMISED, no_contract=1, verify=1, warn=b"off",
-                               cpu=options["cpu"] and options["cpu"].encode())
-        found, source = c.c_void_p(), text.encode()
-        if self.lib.kjit_module_compile(context, b"program.knl", source, c.c_size_t(len(source)), c.byref(given),
-                                        c.byref(found)):
-            raise Failed((self.lib.kjit_module_log(found) or b"").decode() if found else self.error(context))
+        api, source, found = self.api, text.encode(), c.POINTER(self.api.kjit_module)()
+        given = api.kjit_compile_options(opt_level=options["level"] or api.KJIT_UNOPTIMISED, no_contract=1, verify=1, warn=b"off",
+                                         cpu=options["cpu"] and options["cpu"].encode())
+        if api.kjit_module_compile(context, b"program.knl", source, len(source), c.byref(given), c.byref(found)):
+            raise Failed((api.kjit_module_log(found) or b"").decode() if found else self.error(context))
         return found
 
-    def wrap(self, context, address, dtype, shape, strides):
-        n, found = len(shape), c.c_void_p()
-        if self.lib.kjit_array_wrap(context, c.c_void_p(address), dtype, n, (c.c_int64 * n)(*shape),
-                                    (c.c_int64 * n)(*strides), HOST, c.byref(found)):
+    def array(self, context, memory, dtype):
+        """The argument that is the memory's array."""
+        api, n, found = self.api, len(memory.shape), c.POINTER(self.api.kjit_array)()
+        if api.kjit_array_wrap(context, memory.address, dtype, n, (c.c_int64 * n)(*memory.shape),
+                               (c.c_int64 * n)(*memory.strides), api.KJIT_HOST, c.byref(found)):
             raise Failed(self.error(context))
-        return found
+        return api.kjit_arg_array(found)
+
+    def number(self, value, t):
+        """The argument that is a scalar."""
+        api = self.api
+        if t == "bool":
+            return api.kjit_arg_bool(value)
+        if t in ("f32", "f64"):
+            return api.kjit_arg_f64(value)
+        return api.kjit_arg_u64(value) if t[0] == "u" else api.kjit_arg_i64(value)
+
+    def dtype(self, t):
+        return getattr(self.api, "KJIT_" + t.upper())
 
     def record(self, module, name):
-        found = c.c_int()
-        if self.lib.kjit_module_record(module, name.encode(), c.byref(found)):
+        found = self.api.kjit_dtype()
+        if self.api.kjit_module_record(module, name.encode(), c.byref(found)):
             raise Failed("no record " + name)
         return found.value
 
     def launch(self, context, module, grid, block, args):
         """The status, and what is said."""
-        given = Config((grid, 1, 1), (block[0], block[1], 1))
-        status = self.lib.kjit_launch(module, b"main", c.byref(given), (Arg * len(args))(*args), len(args))
+        given = self.api.kjit_config(grid=(grid, 1, 1), block=(block[0], block[1], 1))
+        status = self.api.kjit_launch(module, b"main", c.byref(given), (self.api.kjit_arg * len(args))(*args), len(args))
         return status, self.error(context) if status else ""
 
-
-def number(value, t):
-    """A kernel's argument."""
-    if t == "bool":
-        return Arg(BOOL, None, Value(i=int(value)))
-    if t in ("f32", "f64"):
-        return Arg(FLOAT, None, Value(f=value))
-    return Arg(UINT, None, Value(u=value)) if t[0] == "u" else Arg(INT, None, Value(i=value))
+    def free(self, args):
+        """The arrays among the arguments."""
+        for arg in args:
+            if arg.kind == self.api.KJIT_ARG_ARRAY:
+                self.api.kjit_array_free(arg.u.array)
 
 
 class Memory:

@@ -82,7 +82,7 @@ for name, function in API["functions"].items():
     called.restype, called.argtypes = type_of(function["returns"]), [type_of(p["type"]) for p in function["params"]]
     called.__doc__ = function.get("doc")
     globals()[name] = called
-globals().update(TYPES)
+globals().update({name: of for name, of in TYPES.items() if name not in SCALARS})
 for name, function in API["inlines"].items():
     globals()[name] = inline_of(function)
 
