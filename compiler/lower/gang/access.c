@@ -179,6 +179,20 @@ bool kj_is_replayed(const kj_lower *lo, const kj_tarray *a)
     return lo->least && a->root->space == KJ_GLOBAL;
 }
 
+/* May its elements be what LLVM holds for nothing at all, as nobody wrote them? */
+static bool is_unset(const kj_tarray *root)
+{
+    return root->space == KJ_LOCAL || (root->space == KJ_SHARED && !root->written);
+}
+
+/* As some value, the same wherever it is used: else an index could be inside where it is checked and outside where it is one. */
+static kj_tile settled(kj_lower *lo, kj_tile t)
+{
+    for (int r = 0; r < t.rows; r++)
+        t.v[r] = LLVMBuildFreeze(lo->b, t.v[r], "");
+    return t;
+}
+
 kj_tile kj_lower_load(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, kj_mask m)
 {
     kj_tile early;
@@ -192,7 +206,8 @@ kj_tile kj_lower_load(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, 
     }
     kj_watch_access(lo, a, &at, KJ_WATCH_LOAD, NULL, m);
     kj_fetch_ahead(lo, a, index, &at);
-    return kj_load_access(lo, &at, m);
+    kj_tile t = kj_load_access(lo, &at, m);
+    return is_unset(a->root) ? settled(lo, t) : t;
 }
 
 static bool is_free_expr(const kj_texpr *e)
