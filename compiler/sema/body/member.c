@@ -32,6 +32,13 @@ static bool index_kind(kj_builtin id, kj_index *which)
     }
 }
 
+/* Of shared.array where something else is called shared: says where, if so. */
+static bool note_hidden_member(kj_sema *s, kj_message *m, const kj_expr *e, const kj_symbol *sym)
+{
+    const char *full = kj_arena_printf(s->diag->arena, "%s.%s", sym->name, e->u.member.name);
+    return kj_note_hiding(s, m, full, sym->span);
+}
+
 static kj_operand symbol_member(kj_sema *s, const kj_expr *e, const kj_symbol *sym)
 {
     kj_index which;
@@ -55,7 +62,7 @@ static kj_operand symbol_member(kj_sema *s, const kj_expr *e, const kj_symbol *s
     kj_message *m =
         kj_sema_error(s, e->span, KJ_RULE_UNKNOWN_MEMBER, "'%s' has no members", sym->name);
     m->members = "";
-    if (sym->kind == KJ_SYM_KERNEL)
+    if (!note_hidden_member(s, m, e, sym) && sym->kind == KJ_SYM_KERNEL)
         kj_hint(
             s->diag, m,
             "kernels are launched by the run block, or by kernels: launch %s[blocks, threads](...)",
@@ -325,10 +332,13 @@ static kj_operand no_members(kj_sema *s, const kj_expr *e, const kj_operand *v)
     m->members = v->kind == KJ_V_SCALAR && v->u.scalar.e->type != KJ_BOOL ? "view(...)" : "";
     if (kj_take_as_array(s, m, e))
         return kj_no_value(e->span);
+    const kj_expr *base = e->u.member.base;
+    const kj_symbol *sym = base->kind == KJ_E_NAME ? kj_scope_find(s->scope, base->u.name) : NULL;
+    if (sym && note_hidden_member(s, m, e, sym))
+        return kj_no_value(e->span);
     if (!kj_hint_method(s, m, e) && v->kind == KJ_V_TUPLE)
-        kj_hint(s->diag, m, "its parts are %s[0], %s[1]",
-                kj_source_text(s, e->u.member.base->span, "s"),
-                kj_source_text(s, e->u.member.base->span, "s"));
+        kj_hint(s->diag, m, "its parts are %s[0], %s[1]", kj_source_text(s, base->span, "s"),
+                kj_source_text(s, base->span, "s"));
     return kj_no_value(e->span);
 }
 

@@ -250,13 +250,15 @@ void kj_hint_types(kj_sema *s, kj_message *m)
             "c64, c128, vectors and records");
 }
 
-void kj_note_hiding(kj_sema *s, kj_message *m, const char *name, kj_span declared)
+bool kj_note_hiding(kj_sema *s, kj_message *m, const char *name, kj_span declared)
 {
     bool hides = s->in_run && kj_run_builtin_named(name) >= 0;
     for (int id = 0; id < KJ_NBUILTINS; id++)
         hides |= strcmp(kj_builtins[id].name, name) == 0;
-    if (hides && declared.end)
+    hides &= declared.end > 0;
+    if (hides)
         kj_note(s->diag, m, declared, "it hides the built-in function '%s'", name);
+    return hides;
 }
 
 void kj_note_hidden(kj_sema *s, kj_message *m, const kj_symbol *sym)

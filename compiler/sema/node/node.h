@@ -417,9 +417,9 @@ bool kj_hint_axis(kj_sema *s, kj_message *m, const kj_expr *e); /* np.max(a, 0) 
 /* The fix of a name, the message's place, from the words of its hint, where they are a name and no more:
  * "f32", "sin(...)", "i32 or i64". */
 void kj_fix_name(kj_sema *s, kj_message *m, const char *words);
-/* Where what is called was declared, if it hides a built-in function there. */
+/* Where what is called was declared, if it hides a built-in function there: does it? */
 void kj_note_hidden(kj_sema *s, kj_message *m, const kj_symbol *sym);
-void kj_note_hiding(kj_sema *s, kj_message *m, const char *name, kj_span declared);
+bool kj_note_hiding(kj_sema *s, kj_message *m, const char *name, kj_span declared);
 /* A call, whose name is the message's place, is written so: `code`, which ends at a comma, has letters for its arguments, in
  * their order. False: it has others. */
 bool kj_hint_call(kj_sema *s, kj_message *m, const char *code);
