@@ -116,6 +116,15 @@ class Module(_kjit.Module):
         raise _errors.AbsentError(f"the module has no kernel or record '{name}'{self._instead(name)}; "
                                   f"kernels: {', '.join(self._kernels) or 'none'}")
 
+    def __getitem__(self, name):
+        """A kernel by its name; also of a file that the source uses: "blur.rows"."""
+        try:
+            return super().__getitem__(name)
+        except _errors.NotFoundError:
+            instead = ": it is a record, record() has it" if name in self._records else self._instead(name)
+            raise _errors.NotFoundError(f"the module has no kernel '{name}'{instead}; "
+                                        f"kernels: {', '.join(self._kernels) or 'none'}") from None
+
     def _instead(self, name):
         """What the source declares by that name, and what is done with it; or a kernel that is near."""
         declared = re.search(rf"^[ \t]*(run|fn|const)[ \t]+{re.escape(name)}\b", self._options[1], re.M)
