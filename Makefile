@@ -54,6 +54,7 @@ endif
 
 GENERATED = $(BUILD)/gen/knl.lex.c $(BUILD)/gen/knl.tab.c # from grammar/
 COMPILER = $(sort $(wildcard compiler/*.c compiler/*/*.c compiler/*/*/*.c))
+PASSES = compiler/target/passes.cc # what of LLVM has no name in C
 ABSENT = runtime/absent.c # of libkjit-rt: see below
 RUNTIME = $(filter-out $(ABSENT),$(sort $(wildcard runtime/*.c runtime/*/*.c runtime/*/*/*.c)))
 HEADERS = $(sort $(wildcard $(foreach part,compiler runtime,$(part)/*.h $(part)/*/*.h $(part)/*/*/*.h)))
@@ -82,13 +83,13 @@ PYTHON_EXTENSION = $(sort $(wildcard python/src/*.c))
 PYTHON_PACKAGE = $(sort $(wildcard python/kjit/*.py python/kjit/*.pyi python/kjit/py.typed))
 ULP_SHARED = $(addprefix compiler/lang/,host_exact.c host_math.c signature.c types.c) # which the library keeps to itself
 
-C_FILES = $(COMPILER) $(ABSENT) $(RUNTIME) $(HEADERS) $(CLI) $(UNIT_TESTS) $(INTERPRETER_TESTS) $(API_TESTS) $(ULP) tests/ulp/ulp.h \
+C_FILES = $(COMPILER) $(PASSES) $(ABSENT) $(RUNTIME) $(HEADERS) $(CLI) $(UNIT_TESTS) $(INTERPRETER_TESTS) $(API_TESTS) $(ULP) tests/ulp/ulp.h \
     $(DOUBLE) $(DOUBLE_TESTS) $(wildcard tests/double/*.h tests/double/*/*.h tests/api/*.h) \
     $(wildcard tools/*.[ch] python/src/*.[ch] cli/*.h cli/lsp/*.[ch] bench/*/*.[ch] bench/*/*/*.[ch] gpu/*.c)
 
 OWN_OBJECTS = $(patsubst %.c,$(BUILD)/obj/%.o,$(COMPILER) $(RUNTIME))
 ABSENT_OBJECTS = $(ABSENT:%.c=$(BUILD)/obj/%.o)
-LIB_OBJECTS = $(GENERATED:.c=.o) $(OWN_OBJECTS) $(BUILD)/gen/mathlib.o $(BUILD)/gen/std.o
+LIB_OBJECTS = $(GENERATED:.c=.o) $(OWN_OBJECTS) $(PASSES:%.cc=$(BUILD)/obj/%.o) $(BUILD)/gen/mathlib.o $(BUILD)/gen/std.o
 # libkjit-rt runs what was compiled ahead of time: what of libkjit needs neither a compiler nor files and run blocks.
 RT_LEFT_OUT = $(addprefix runtime/launch/,capsule.c capsule_args.c capsule_read.c) $(addprefix runtime/module/,cache.c \
     cache_list.c format.c forms.c image_write.c library.c make.c sources.c words.c)
@@ -378,6 +379,13 @@ $(OWN_OBJECTS) $(ABSENT_OBJECTS): $(BUILD)/obj/%.o: %.c $(BUILD)/flags | check-l
 	@echo "CC   $<"
 	@$(CC) $(CPPFLAGS_LIB) $(WARNINGS) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
 
+# LLVM's headers are built as LLVM is: without exceptions, types at run time and sanitizers.
+$(PASSES:%.cc=$(BUILD)/obj/%.o): $(BUILD)/obj/%.o: %.cc $(BUILD)/flags | check-llvm
+	@mkdir -p $(@D)
+	@echo "C++  $<"
+	@$(CXX) $(CPPFLAGS_LIB) -Wall -Wextra -Wpedantic -Wshadow -std=c++17 -fno-exceptions -fno-rtti -fvisibility-inlines-hidden \
+	    $(filter-out -std=% -fsanitize=%,$(CFLAGS_ALL)) -MMD -MP -c -o $@ $<
+
 check-llvm:
 	@[ -n "$(LLVM_CONFIG)" ] || { echo "kjit: LLVM 19 to 22 was not found: run 'make deps'" >&2; exit 1; }
 	@[ -n "$(LIBCLC)" ] || { echo "kjit: libclc (nvptx64--.bc) was not found: run 'make deps'" >&2; exit 1; }
@@ -419,7 +427,7 @@ $(BUILD)/obj/runtime/module/library.o: $(BUILD)/gen/std.inc
 
 # What compiled code depends on, as one number: the compiler's sources, its math library, LLVM's archives; and how images
 # hold it.
-IDENTITY_FILES = $(sort $(wildcard runtime/module/image*.[ch]) runtime/module/spec_key.c $(COMPILER) $(filter compiler/%,$(HEADERS)) $(wildcard compiler/*/*.def compiler/*/*/*.def) grammar/knl.l grammar/knl.y) $(BUILD)/gen/mathlib.bin
+IDENTITY_FILES = $(sort $(wildcard runtime/module/image*.[ch]) runtime/module/spec_key.c $(COMPILER) $(PASSES) $(filter compiler/%,$(HEADERS)) $(wildcard compiler/*/*.def compiler/*/*/*.def) grammar/knl.l grammar/knl.y) $(BUILD)/gen/mathlib.bin
 
 $(BUILD)/gen/identity.h: $(IDENTITY_FILES) $(BUILD)/flags
 	@{ cat $(IDENTITY_FILES); $(LLVM_CONFIG) --version --libdir --link-$(LLVM_LINK) --libs; \

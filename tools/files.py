@@ -56,7 +56,7 @@ gpu                 the bundle of tests and benchmarks for a machine with a GPU
 samples             programs to read and run
 docs                these pages
 """
-SUFFIXES = {".c", ".h", ".hpp", ".def", ".l", ".y", ".knl", ".py", ".pyi", ".sh", ".map", ".cmake", ".vim", ".el"}
+SUFFIXES = {".c", ".cc", ".h", ".hpp", ".def", ".l", ".y", ".knl", ".py", ".pyi", ".sh", ".map", ".cmake", ".vim", ".el"}
 COMMENTS = [ # at the beginning of a file: C, Python, shells, the language, Vim, Emacs
     (r"/\*([\s\S]*?)\*/", r"\* ?"),
     (r'(?:#!.*\n)?"""([\s\S]*?)"""', r"$^"),
@@ -67,7 +67,7 @@ COMMENTS = [ # at the beginning of a file: C, Python, shells, the language, Vim,
 ]
 ENOUGH = 330 # letters of a file's sentences, where it has more than one
 FEW = 6 # functions of a header that are listed
-CODE = r"[\w/]*\w\.(?:c|h|def|l|y|py|knl|md)\b|[\w.]*_[\w.]*\w|\w+_\b"
+CODE = r"[\w/]*\w\.(?:cc|c|h|def|l|y|py|knl|md)\b|[\w.]*_[\w.]*\w|\w+_\b"
 HEAD = """# The files
 
 Every source file of kjit, folder by folder in the order of the layers ([architecture.md](architecture.md), which has the entry

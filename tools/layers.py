@@ -94,7 +94,7 @@ def included(files):
 def called(files, build):
     """(file, file, symbol) of each symbol that one file's object has from another's."""
     defined, used = {}, []
-    objects = {path: build / "obj" / (path[:-2] + ".o") for path in files if path.endswith(".c") and path != ABSENT}
+    objects = {path: build / "obj" / (path.rsplit(".", 1)[0] + ".o") for path in files if path.endswith((".c", ".cc")) and path != ABSENT}
     objects["grammar/knl.l"], objects["grammar/knl.y"] = build / "gen/knl.lex.o", build / "gen/knl.tab.o"
     for path, file in objects.items():
         listed = subprocess.run(["nm", file], capture_output=True, text=True, check=True).stdout

@@ -5,12 +5,12 @@
 #include <llvm-c/Analysis.h>
 #include <llvm-c/ErrorHandling.h>
 #include <llvm-c/Target.h>
-#include <llvm-c/Transforms/PassBuilder.h>
 #include <pthread.h>
 #include <string.h>
 
 #include "base/guard.h"
 #include "identity.h"
+#include "target/passes.h"
 
 /* ---- Errors that LLVM does not survive ---- */
 
@@ -216,15 +216,6 @@ static void cut_blocks(LLVMModuleRef module)
 
 /* ---- Passes and code ---- */
 
-static char *message_of(LLVMErrorRef e)
-{
-    if (!e)
-        return NULL;
-    char *text = LLVMGetErrorMessage(e), *copy = kj_message_of(text);
-    LLVMDisposeErrorMessage(text);
-    return copy;
-}
-
 static int one(const kj_target *t, LLVMValueRef instruction)
 {
     (void)t, (void)instruction;
@@ -286,14 +277,7 @@ const char kj_light_pipeline[] =
 
 static char *run(kj_target *t, LLVMModuleRef module, const char *pipeline)
 {
-    LLVMPassBuilderOptionsRef o = LLVMCreatePassBuilderOptions();
-    LLVMPassBuilderOptionsSetLoopVectorization(o, false);
-    LLVMPassBuilderOptionsSetSLPVectorization(o, false);
-    LLVMPassBuilderOptionsSetLoopInterleaving(o, false);
-    LLVMPassBuilderOptionsSetVerifyEach(o, false);
-    LLVMErrorRef error = LLVMRunPasses(module, pipeline, t->machine, o);
-    LLVMDisposePassBuilderOptions(o);
-    return message_of(error);
+    return kj_run_passes(module, pipeline, t->machine) ? NULL : kj_message_of("no such pass");
 }
 
 char *kj_target_verify(LLVMModuleRef module)
