@@ -89,7 +89,10 @@ C_FILES = $(COMPILER) $(PASSES) $(ABSENT) $(RUNTIME) $(HEADERS) $(CLI) $(UNIT_TE
 
 OWN_OBJECTS = $(patsubst %.c,$(BUILD)/obj/%.o,$(COMPILER) $(RUNTIME))
 ABSENT_OBJECTS = $(ABSENT:%.c=$(BUILD)/obj/%.o)
-LIB_OBJECTS = $(GENERATED:.c=.o) $(OWN_OBJECTS) $(PASSES:%.cc=$(BUILD)/obj/%.o) $(BUILD)/gen/mathlib.o $(BUILD)/gen/std.o
+FOREIGN_LINKED = $(BUILD)/obj/compiler/target/foreign.o
+FOREIGN_LOADED = $(BUILD)/obj/compiler/target/foreign_loaded.o
+LIB_OBJECTS = $(GENERATED:.c=.o) $(filter-out $(FOREIGN_LOADED),$(OWN_OBJECTS)) $(PASSES:%.cc=$(BUILD)/obj/%.o) $(BUILD)/gen/mathlib.o $(BUILD)/gen/std.o
+SHARED_OBJECTS = $(if $(FOREIGN),$(filter-out $(FOREIGN_LINKED),$(LIB_OBJECTS)) $(FOREIGN_LOADED),$(LIB_OBJECTS))
 # libkjit-rt runs what was compiled ahead of time: what of libkjit needs neither a compiler nor files and run blocks.
 RT_LEFT_OUT = $(addprefix runtime/launch/,capsule.c capsule_args.c capsule_read.c) $(addprefix runtime/module/,cache.c \
     cache_list.c format.c forms.c image_write.c library.c make.c sources.c words.c)
@@ -148,13 +151,24 @@ COMMA = ,
 GUARDED_NEW = $(foreach form,_Znwm _Znam _ZnwmSt11align_val_t _ZnamSt11align_val_t,-Wl$(COMMA)--wrap=$(form)) -Wl,--undefined=__wrap__Znwm
 ifeq ($(SAN)$(LLVM_LINK),static)
 LIBRARY_LDFLAGS = $(GUARDED_NEW) -static-libstdc++
-# The command starts in half the time without relocations.
-COMMAND_LDFLAGS = $(LIBRARY_LDFLAGS) -no-pie -static-libgcc
 else
 LIBRARY_LDFLAGS = $(GUARDED_NEW)
-COMMAND_LDFLAGS = $(GUARDED_NEW)
 endif
 LIBS = $(LLVM_LIBS) -lpng -lz -lm -ldl
+
+# LLVM's part for CPUs of another family is a library of its own beside libkjit.so, libkjit-aarch64.so (compiler/target/foreign_loaded.c).
+ifeq ($(SAN)$(LLVM_LINK),static)
+ifeq ($(MACHINE)$(filter aarch64,$(LLVM_CPUS)),x86_64aarch64)
+FOREIGN = aarch64
+FOREIGN_NAME = AArch64
+else ifeq ($(MACHINE)$(filter x86,$(LLVM_CPUS)),aarch64x86)
+FOREIGN = x86-64
+FOREIGN_NAME = X86
+endif
+endif
+FOREIGN_LIBRARY = $(FOREIGN:%=$(BUILD)/libkjit-%.so.0)
+FOREIGN_ARCHIVES = $(wildcard $(foreach part,CodeGen Desc Utils Info,$(if $(CROSS),$(SYSROOT))$(LLVM_LIBDIR)/libLLVM$(FOREIGN_NAME)$(part).a))
+EXPORTS = -Wl,--version-script=$(BUILD)/gen/kjit.map $(FOREIGN:%=@$(BUILD)/gen/foreign.ld)
 
 # ---- Goals ----
 
@@ -163,7 +177,7 @@ LIBS = $(LLVM_LIBS) -lpng -lz -lm -ldl
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
-all: $(BUILD)/kjit $(BUILD)/libkjit.a $(BUILD)/libkjit.so $(BUILD)/libkjit-rt.a ## build the command and the libraries
+all: $(BUILD)/kjit $(BUILD)/libkjit.a $(BUILD)/libkjit.so $(FOREIGN_LIBRARY) $(BUILD)/libkjit-rt.a ## build the command and the libraries
 
 demo: deps ## install what is missing, build, and run the first sample
 	@$(MAKE) $(BUILD)/kjit
@@ -281,20 +295,23 @@ RT_LIBS = -lm -ldl -pthread
 STATIC_LIBS = $(GUARDED_NEW) $(if $(CROSS),$(patsubst -L$(SYSROOT)%,-L%,$(LIBS)),$(LIBS)) -lstdc++ -pthread
 COMPLETIONS = bash:bash-completion/completions/kjit zsh:zsh/site-functions/_kjit fish:fish/vendor_completions.d/kjit.fish
 INSTALLED = $(PREFIX)/bin/kjit $(PREFIX)/include/kjit.h $(PREFIX)/include/kjit.hpp $(LIBDIR)/libkjit.a $(LIBDIR)/libkjit-rt.a $(LIBDIR)/libkjit.so $(LIBDIR)/libkjit.so.0 \
-    $(LIBDIR)/pkgconfig/kjit.pc $(LIBDIR)/pkgconfig/kjit-rt.pc $(CMAKEDIR)/kjit-config.cmake $(CMAKEDIR)/kjit-config-version.cmake \
+    $(FOREIGN:%=$(LIBDIR)/libkjit-%.so.0) $(LIBDIR)/pkgconfig/kjit.pc $(LIBDIR)/pkgconfig/kjit-rt.pc $(CMAKEDIR)/kjit-config.cmake $(CMAKEDIR)/kjit-config-version.cmake \
     $(PREFIX)/share/man/man1/kjit.1 $(PREFIX)/share/man/man3/kjit.3 $(PREFIX)/share/kjit/api.json $(STD:%=$(PREFIX)/share/kjit/%) \
     $(foreach shell,$(COMPLETIONS),$(PREFIX)/share/$(lastword $(subst :, ,$(shell))))
 
 install: all man $(BUILD)/api.json ## install the command, the libraries, kjit.h, manual pages, completions, files for pkg-config and CMake (PREFIX, DESTDIR)
 	install -d $(addprefix $(DESTDIR),$(sort $(dir $(INSTALLED))))
 	install -m 755 $(BUILD)/kjit $(DESTDIR)$(PREFIX)/bin/kjit
+ifeq ($(SAN),)
+	$(call link_command,$(DESTDIR)$(PREFIX)/bin/kjit,$$ORIGIN/$(shell realpath -ms --relative-to=$(PREFIX)/bin $(LIBDIR)))
+endif
 	install -m 644 $(BUILD)/api.json $(DESTDIR)$(PREFIX)/share/kjit
 	install -m 644 $(STD) $(DESTDIR)$(PREFIX)/share/kjit/std
 	install -m 644 include/kjit.h include/kjit.hpp $(DESTDIR)$(PREFIX)/include
 	install -m 644 $(BUILD)/libkjit.a $(BUILD)/libkjit-rt.a $(DESTDIR)$(LIBDIR)
-	install -m 755 $(BUILD)/libkjit.so.0 $(DESTDIR)$(LIBDIR)/libkjit.so.0
+	install -m 755 $(BUILD)/libkjit.so.0 $(FOREIGN_LIBRARY) $(DESTDIR)$(LIBDIR)
 	$(CROSS)strip -g $(DESTDIR)$(LIBDIR)/libkjit-rt.a
-	$(CROSS)strip -g $(DESTDIR)$(PREFIX)/bin/kjit $(DESTDIR)$(LIBDIR)/libkjit.so.0 # LLVM's; old valgrinds cannot read it
+	$(CROSS)strip -g $(DESTDIR)$(PREFIX)/bin/kjit $(DESTDIR)$(LIBDIR)/libkjit.so.0 $(FOREIGN:%=$(DESTDIR)$(LIBDIR)/libkjit-%.so.0) # LLVM's; old valgrinds cannot read it
 	ln -sf libkjit.so.0 $(DESTDIR)$(LIBDIR)/libkjit.so
 	install -m 644 $(BUILD)/man/kjit.1 $(DESTDIR)$(PREFIX)/share/man/man1/kjit.1
 	install -m 644 $(BUILD)/man/kjit.3 $(DESTDIR)$(PREFIX)/share/man/man3/kjit.3
@@ -325,7 +342,7 @@ deb: all man $(BUILD)/api.json ## make Debian packages, in $(BUILD)/deb
 	@tools/deb.sh $(BUILD)/deb/tree $(BUILD)/deb $(VERSION)
 	@rm -rf $(BUILD)/deb/tree
 
-lint: $(LIB_OBJECTS) $(BUILD)/gen/mathlib.inc $(BUILD)/gen/std.inc $(BUILD)/gen/identity.h ## layers, warnings as errors (gcc and clang), budgets, formatting
+lint: $(LIB_OBJECTS) $(FOREIGN_LOADED) $(BUILD)/gen/mathlib.inc $(BUILD)/gen/std.inc $(BUILD)/gen/identity.h ## layers, warnings as errors (gcc and clang), budgets, formatting
 	@CHECK='$(CPPFLAGS_LIB) $(WARNINGS) -std=c17 -pthread' CC=$(CC) BUILD=$(BUILD) tools/lint.sh
 
 format: ## lay the sources out as .clang-format says
@@ -338,9 +355,19 @@ include gpu/gpu.mk
 
 # ---- Building: each rule names its targets, so which one makes a file does not depend on what there is already ----
 
+# The command has the compiler from the shared library, which it finds beside itself or, installed, by the way there; with
+# sanitizers it is one whole program.
+link_command = $(CC) $(LDFLAGS_ALL) -o $(1) $(CLI_OBJECTS) -L$(BUILD) -lkjit -Wl,-rpath,'$(2)' $(JANSSON) -lm
+
+ifeq ($(SAN),)
+$(BUILD)/kjit: $(CLI_OBJECTS) $(BUILD)/libkjit.so
+	@echo "LINK $@"
+	@$(call link_command,$@,$$ORIGIN)
+else
 $(BUILD)/kjit: $(CLI_OBJECTS) $(BUILD)/libkjit.a
 	@echo "LINK $@"
-	@$(CXX) $(LDFLAGS_ALL) $(COMMAND_LDFLAGS) -o $@ $^ $(LIBS) $(JANSSON)
+	@$(CXX) $(LDFLAGS_ALL) $(GUARDED_NEW) -o $@ $^ $(LIBS) $(JANSSON)
+endif
 
 $(BUILD)/libkjit.a: $(LIB_OBJECTS)
 	@echo "AR   $@"
@@ -350,11 +377,34 @@ $(BUILD)/libkjit-rt.a: $(RT_OBJECTS)
 	@echo "AR   $@"
 	@rm -f $@ && $(AR) rcs $@ $^
 
-$(BUILD)/libkjit.so: $(LIB_OBJECTS) tools/kjit.map
+$(BUILD)/libkjit.so: $(SHARED_OBJECTS) $(BUILD)/gen/kjit.map $(FOREIGN:%=$(BUILD)/gen/foreign.ld)
 	@echo "LINK $@"
-	@$(CXX) $(LDFLAGS_ALL) $(LIBRARY_LDFLAGS) -shared $(NO_UNDEFINED) -Wl,-z,nodelete -Wl,-soname,libkjit.so.0 -Wl,--version-script=tools/kjit.map -o $@.0 \
-	    $(LIB_OBJECTS) $(LIBS)
+	@$(CXX) $(LDFLAGS_ALL) $(LIBRARY_LDFLAGS) -shared $(NO_UNDEFINED) -Wl,-z,nodelete -Wl,-soname,libkjit.so.0 $(FOREIGN:%=-Wl,-rpath,'$$ORIGIN') $(EXPORTS) \
+	    -o $@.0 $(SHARED_OBJECTS) $(LIBS)
 	@ln -sf $(@F).0 $@
+
+# What is exported: the C API, and for the library beside this one names of LLVM's that are this build's own.
+$(BUILD)/gen/kjit.map: tools/kjit.map $(BUILD)/gen/identity.h $(FOREIGN:%=$(BUILD)/gen/foreign.ld)
+	@cp $< $@
+ifneq ($(FOREIGN),)
+	@echo "KJIT_LLVM_$$(cat $(BUILD)/gen/identity.h $(BUILD)/gen/foreign.names | sha256sum | cut -c1-16) { global: kj_llvm_*; };" >> $@
+
+$(BUILD)/gen/foreign.ld $(BUILD)/gen/foreign.names &: tools/foreign.sh $(FOREIGN_ARCHIVES) $(BUILD)/flags | check-llvm
+	@mkdir -p $(BUILD)/gen
+	@tools/foreign.sh $(CROSS)nm $(BUILD)/gen $(FOREIGN_ARCHIVES) -- $(addprefix $(if $(CROSS),$(SYSROOT)),$(filter-out %/libLLVM$(FOREIGN_NAME)%.a, \
+	    $(shell $(LLVM_CONFIG) --link-static --libfiles $(LLVM_COMPONENTS)))) $(shell $(CXX) -print-file-name=libstdc++.a)
+
+$(FOREIGN_LIBRARY): $(FOREIGN_ARCHIVES) $(BUILD)/gen/foreign.names $(BUILD)/libkjit.so
+	@echo "LINK $@"
+	@mkdir -p $(BUILD)/gen/foreign
+	@echo '{ global: LLVMInitialize$(FOREIGN_NAME)*; local: *; };' > $(BUILD)/gen/foreign.map
+	@for archive in $(FOREIGN_ARCHIVES); do \
+	    $(CROSS)objcopy --redefine-syms=$(BUILD)/gen/foreign.names $$archive $(BUILD)/gen/foreign/$${archive##*/} || exit 1; done
+	@$(CC) $(LDFLAGS_ALL) -shared $(NO_UNDEFINED) -Wl,-z,nodelete -Wl,-soname,$(@F) -Wl,--version-script=$(BUILD)/gen/foreign.map \
+	    $(foreach part,TargetInfo Target TargetMC AsmPrinter,-Wl,--undefined=LLVMInitialize$(FOREIGN_NAME)$(part)) -o $@ \
+	    -Wl,--start-group $(addprefix $(BUILD)/gen/foreign/,$(notdir $(FOREIGN_ARCHIVES))) -Wl,--end-group -L$(BUILD) -lkjit -lm
+	@rm -r $(BUILD)/gen/foreign
+endif
 
 $(BUILD)/gen/knl.tab.c $(BUILD)/gen/knl.tab.h &: grammar/knl.y | check-llvm
 	@mkdir -p $(BUILD)/gen
@@ -437,7 +487,7 @@ $(BUILD)/gen/identity.h: $(IDENTITY_FILES) $(BUILD)/flags
 	@echo '#define KJ_HAS_X86_64 $(if $(filter x86,$(LLVM_CPUS)),1,0)' >> $@
 	@echo '#define KJ_HAS_AARCH64 $(if $(filter aarch64,$(LLVM_CPUS)),1,0)' >> $@
 
-$(BUILD)/obj/compiler/identity.o $(BUILD)/obj/compiler/pack.o $(foreach part,host ptx target,$(BUILD)/obj/compiler/target/$(part).o): $(BUILD)/gen/identity.h
+$(BUILD)/obj/compiler/identity.o $(BUILD)/obj/compiler/pack.o $(foreach part,foreign ptx target,$(BUILD)/obj/compiler/target/$(part).o): $(BUILD)/gen/identity.h
 
 # What objects were compiled with: they are compiled again when it changes.
 $(BUILD)/flags: FORCE
@@ -500,7 +550,7 @@ $(GROWN_OBJECTS): $(GROWN)/obj/%.o: $(BUILD)/obj/%.o $(GROWN)/include/kjit.h
 	@mkdir -p $(@D)
 	@$(CC) $(patsubst -Iinclude,-I$(GROWN)/include,$(CPPFLAGS_LIB)) $(CFLAGS_ALL) -O0 -g0 -c -o $@ $*.c
 
-$(GROWN)/libkjit.so.0: $(GROWN_OBJECTS) $(LIB_OBJECTS)
+$(GROWN)/libkjit.so.0: $(GROWN_OBJECTS) $(LIB_OBJECTS) tools/kjit.map
 	@echo "LINK $@"
 	@$(CXX) $(LDFLAGS_ALL) $(LIBRARY_LDFLAGS) -shared $(NO_UNDEFINED) -Wl,-z,nodelete -Wl,-soname,libkjit.so.0 -Wl,--version-script=tools/kjit.map -o $@ \
 	    $(GROWN_OBJECTS) $(filter-out $(RUNTIME:%.c=$(BUILD)/obj/%.o),$(LIB_OBJECTS)) $(LIBS)
@@ -511,5 +561,5 @@ $(BUILD)/tests/ulp/ulp: $(ULP) $(ULP_SHARED) tests/ulp/ulp.h $(BUILD)/libkjit.so
 	@$(CC) $(CPPFLAGS_ALL) -I. -Icompiler $(WARNINGS) $(CFLAGS_ALL) $(LDFLAGS_ALL) -o $@ $(ULP) $(ULP_SHARED) -L$(BUILD) -lkjit \
 	    -Wl,-rpath,$(abspath $(BUILD)) -lmpfr -lgmp -lm
 
--include $(patsubst %.o,%.d,$(LIB_OBJECTS) $(CLI_OBJECTS) $(MATHLIB_TOOL:%.c=$(BUILD)/%.o)) \
+-include $(patsubst %.o,%.d,$(LIB_OBJECTS) $(FOREIGN_LOADED) $(CLI_OBJECTS) $(MATHLIB_TOOL:%.c=$(BUILD)/%.o)) \
     $(DOUBLE_OBJECTS:.o=.d) $(DOUBLE_PROGRAMS:=.d) $(UNIT_PROGRAMS:=.d) $(INTERPRETER_PROGRAMS:=.d) $(API_PROGRAMS:=.d)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Debian packages of an installed tree: tools/deb.sh TREE OUT VERSION. TREE has what `make install PREFIX=/usr` puts
-# there; OUT gets kjit, libkjit0 and libkjit-dev, packed as COMPRESSION says (xz; none). What they depend on is found by
-# dpkg-shlibdeps.
+# there; OUT gets kjit, libkjit0, libkjit0-cross and libkjit-dev, packed as COMPRESSION says (xz; none). What they depend on is
+# found by dpkg-shlibdeps.
 set -eu
 cd "$(dirname "$0")/.."
 tree=$1 out=$2 version=$3
@@ -46,7 +46,7 @@ pack() { # package
     (
         cd "$work"
         programs=$(find "debian/$package" -type f \( -name 'lib*.so.*' -o -path '*/bin/*' \))
-        [ -z "$programs" ] || dpkg-shlibdeps -O --ignore-missing-info $programs > debian/$package.substvars 2>/dev/null
+        [ -z "$programs" ] || dpkg-shlibdeps -O --ignore-missing-info "-ldebian/libkjit0/$lib" $programs > debian/$package.substvars 2>/dev/null
         dpkg-gencontrol -p"$package" -Pdebian/$package -Tdebian/$package.substvars >/dev/null
     )
     chmod -R u+w,go=rX "$work/debian/$package"
@@ -57,11 +57,17 @@ pack() { # package
 put libkjit0 "$lib/libkjit.so.0"
 echo "libkjit 0 libkjit0 (>= $version)" > "$work/debian/libkjit0/DEBIAN/shlibs"
 printf 'activate-noawait ldconfig\n' > "$work/debian/libkjit0/DEBIAN/triggers"
+set -- libkjit0 libkjit-dev kjit
+for foreign in "$tree/$lib"/libkjit-*.so.0; do # not where LLVM is a library itself
+    [ -f "$foreign" ] || continue
+    put libkjit0-cross "$lib/${foreign##*/}"
+    set -- "$@" libkjit0-cross
+done
 put libkjit-dev "$lib/libkjit.so" "$lib/libkjit.a" "$lib/libkjit-rt.a" "$lib/pkgconfig/kjit.pc" "$lib/pkgconfig/kjit-rt.pc" "$lib/cmake/kjit/kjit-config.cmake" \
     "$lib/cmake/kjit/kjit-config-version.cmake" usr/include/kjit.h usr/include/kjit.hpp \
     usr/share/man/man3/kjit.3 usr/share/kjit/api.json
 put kjit usr/bin/kjit usr/share/man/man1/kjit.1 usr/share/kjit/std usr/share/bash-completion usr/share/zsh usr/share/fish
-for package in libkjit0 libkjit-dev kjit; do
+for package in "$@"; do
     pack $package
 done
 rm -rf "$work"

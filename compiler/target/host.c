@@ -2,8 +2,8 @@
 #include <llvm-c/Target.h>
 #include <string.h>
 
-#include "identity.h"
 #include "target/cpu_level.h"
+#include "target/foreign.h"
 #include "target/target.h"
 
 /* ---- Families ---- */
@@ -14,29 +14,11 @@ static void initialise(void)
     LLVMInitializeNativeAsmPrinter();
 }
 
-/* What code may be for beside this machine's own: an LLVM may have been built without. */
-static void initialise_others(void)
+static char *make_ready(bool here)
 {
-#if KJ_HAS_X86_64 && !defined(__x86_64__)
-    LLVMInitializeX86TargetInfo();
-    LLVMInitializeX86Target();
-    LLVMInitializeX86TargetMC();
-    LLVMInitializeX86AsmPrinter();
-#endif
-#if KJ_HAS_AARCH64 && !defined(__aarch64__)
-    LLVMInitializeAArch64TargetInfo();
-    LLVMInitializeAArch64Target();
-    LLVMInitializeAArch64TargetMC();
-    LLVMInitializeAArch64AsmPrinter();
-#endif
-}
-
-static void make_ready(bool here)
-{
-    static bool ready, others;
+    static bool ready;
     kj_make_ready(initialise, &ready);
-    if (!here)
-        kj_make_ready(initialise_others, &others);
+    return here ? NULL : kj_foreign_ready();
 }
 
 /* Of those that are not this machine's. */
@@ -102,7 +84,9 @@ static int vector_width(const char *features)
 static char *open_host(kj_target *t, const kj_compile_options *options)
 {
     kj_cpu_family family = describe(options->cpu, &t->cpu, &t->features);
-    make_ready(family == kj_cpu_here);
+    char *error = make_ready(family == kj_cpu_here);
+    if (error)
+        return error;
     t->triple = family == kj_cpu_here ? kj_llvm_text(LLVMGetDefaultTargetTriple())
                                       : kj_message_of(triples[family]);
     t->x86 = family == KJ_X86_64;
