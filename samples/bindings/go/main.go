@@ -26,7 +26,9 @@ func work(device string) error {
 	}
 	defer ctx.Close()
 	var printed strings.Builder
-	ctx.OnPrint(func(text string) { printed.WriteString(text) })
+	if err := ctx.OnPrint(func(text string) { printed.WriteString(text) }); err != nil {
+		return err
+	}
 	module, err := ctx.Compile("saxpy.knl", source)
 	if err != nil {
 		return err

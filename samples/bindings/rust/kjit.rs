@@ -77,11 +77,13 @@ impl Context {
         Ok(text(info.name.as_ptr()))
     }
 
-    /// Takes what kernels print, as calls wait for them.
-    pub fn on_print(&mut self, print: impl FnMut(&str) + Send + 'static) {
+    /// Takes what kernels print, as calls wait for them. An error within what takes it, where kjit refuses every call.
+    pub fn on_print(&mut self, print: impl FnMut(&str) + Send + 'static) -> Result<()> {
+        self.device()?;
         let old = std::mem::replace(&mut self.printer, Box::into_raw(Box::new(Box::new(print) as Printer)));
         unsafe { raw::kjit_set_print(self.ptr, Some(printed), self.printer as *mut c_void) };
         drop_printer(old);
+        Ok(())
     }
 
     pub fn compile(&self, name: &str, source: &str) -> Result<Module> {
@@ -115,8 +117,12 @@ fn drop_printer(printer: *mut Printer) {
     }
 }
 
+/// Waits for all work. Within what takes what kernels print the context cannot end, nor may that be dropped: both stay.
 impl Drop for Context {
     fn drop(&mut self) {
+        if self.device().is_err() {
+            return;
+        }
         unsafe {
             raw::kjit_synchronize(self.ptr);
             raw::kjit_set_print(self.ptr, None, null_mut());

@@ -20,7 +20,7 @@ fn work(device: &str) -> kjit::Result<()> {
     let lines = Arc::new(Mutex::new(String::new()));
     let mut ctx = kjit::Context::new(device)?;
     let kept = lines.clone();
-    ctx.on_print(move |text| kept.lock().unwrap().push_str(text));
+    ctx.on_print(move |text| kept.lock().unwrap().push_str(text))?;
     let module = ctx.compile("saxpy.knl", SOURCE)?;
     {
         let (a, b, c) = (ctx.wrap(&mut x, &[N as i64])?, ctx.wrap(&mut y, &[N as i64])?, ctx.wrap(&mut short, &[3])?);

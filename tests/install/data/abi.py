@@ -3,7 +3,8 @@
 abi.py cut header: the header with structs that begin with their size as an older one may have had them.
 abi.py told program header: nothing, where the program names each struct of the header.
 abi.py record header: what programs that were built depend on, a line each: data/abi.txt.
-abi.py kept record header: nothing, where all that is in the record is still so.
+abi.py kept record header: nothing, where all that is in the record is still so, and what came since lies where older programs have zeros:
+    not in what was padding, in front of `reserved` or behind the last member.
 
 A struct that is neither as the rule says nor in FIXED fails them all."""
 import os
@@ -62,9 +63,21 @@ def record(a, header):
     lines = [f"{line} {types.get(line.split()[0], '')}".rstrip() for line in places]
     for name, f in {**a["callbacks"], **a["functions"]}.items():
         lines.append(f"{name} {spelt({'function': f})}")
-    grows = {name for name, s in a["structs"].items() if kind(name, s) == "size"}
-    return [line for line in lines if ".reserved " not in line and not line.startswith("KJIT_VERSION") and
-            not (line.split()[0] in grows)]
+    begins = {name: f"{name} ends {line.split()[1]}" for line in lines for name in [line.split()[0]] if name in a["structs"] and
+              kind(name, a["structs"][name]) == "size"}
+    begins.update({line.split()[0]: "{} ends {}".format(line.split(".")[0], line.split()[1]) for line in lines if ".reserved " in line})
+    return [begins.get(line.split()[0], line) for line in lines if not line.startswith("KJIT_VERSION")]
+
+
+def in_padding(old, here):
+    """Members that the record does not have, in front of where the struct ended then."""
+    ends = {line.split()[0]: int(line.split()[2]) for line in old if line.split()[1] == "ends"}
+    known = {line.split()[0] for line in old}
+    for line in here:
+        name, at, *_ = line.split()
+        struct = name.split(".")[0]
+        if "." in name and name not in known and struct in ends and int(at) < ends[struct]:
+            yield line
 
 
 def spelt(of):
@@ -98,11 +111,15 @@ def main():
     elif form == "record":
         print("\n".join(record(a, header)))
     else:
-        here = set(record(a, header))
+        here = record(a, header)
         with open(sys.argv[2]) as f:
-            lost = [line for line in f.read().splitlines() if line not in here]
+            old = f.read().splitlines()
+        lost = [line for line in old if line not in set(here) and line.split()[1] != "ends"]
         if lost:
             sys.exit("what programs depend on has changed:\n" + "\n".join(lost))
+        padding = list(in_padding(old, here))
+        if padding:
+            sys.exit("older programs may have anything there:\n" + "\n".join(padding))
 
 
 main()

@@ -12,6 +12,7 @@ import "C"
 import (
 	"runtime"
 	"runtime/cgo"
+	"sync"
 	"unsafe"
 )
 
@@ -37,6 +38,7 @@ func check(ctx *C.kjit_context, call func() C.kjit_status) error {
 // Context is a device and its memory. Any goroutine may use it.
 type Context struct {
 	ptr     *C.kjit_context
+	lock    sync.Mutex   // of what follows
 	printer *C.uintptr_t // a handle of a func(string), in C's memory
 }
 
@@ -47,8 +49,11 @@ func Open(device string) (*Context, error) {
 	options := (*C.kjit_context_options)(C.calloc(1, C.sizeof_kjit_context_options))
 	defer C.free(unsafe.Pointer(options))
 	options.device = name
-	ctx := &Context{}
-	return ctx, check(nil, func() C.kjit_status { return kjit_context_create(options, &ctx.ptr, nil, 0) })
+	var ptr *C.kjit_context
+	if err := check(nil, func() C.kjit_status { return kjit_context_create(options, &ptr, nil, 0) }); err != nil {
+		return nil, err
+	}
+	return &Context{ptr: ptr}, nil
 }
 
 // Device names the device: "AMD EPYC (2 threads, AVX-512)".
@@ -63,13 +68,19 @@ func kjitPrinted(user unsafe.Pointer, text *C.char, size C.size_t) {
 	cgo.Handle(*(*C.uintptr_t)(user)).Value().(func(string))(C.GoStringN(text, C.int(size)))
 }
 
-// OnPrint takes what kernels print, as calls wait for them.
-func (ctx *Context) OnPrint(print func(text string)) {
+// OnPrint takes what kernels print, as calls wait for them. An error within what takes it, where kjit refuses every call.
+func (ctx *Context) OnPrint(print func(text string)) error {
+	if _, err := ctx.Device(); err != nil {
+		return err
+	}
+	ctx.lock.Lock()
+	defer ctx.lock.Unlock()
 	old := ctx.printer
 	ctx.printer = (*C.uintptr_t)(C.malloc(C.sizeof_uintptr_t))
 	*ctx.printer = C.uintptr_t(cgo.NewHandle(print))
 	kjit_set_print(ctx.ptr, (*C.kjit_print_fn)(C.kjitPrinted), unsafe.Pointer(ctx.printer))
 	dropPrinter(old)
+	return nil
 }
 
 func dropPrinter(printer *C.uintptr_t) {
@@ -79,13 +90,23 @@ func dropPrinter(printer *C.uintptr_t) {
 	}
 }
 
-// Close waits for all work, and lets the context go; its arrays and modules may be used until they are closed.
-func (ctx *Context) Close() {
+// Close waits for all work, and lets the context go; its arrays and modules may be used until they are closed. Within what takes
+// what kernels print it is an error, and the context stays open.
+func (ctx *Context) Close() error {
+	if ctx.ptr == nil {
+		return nil
+	}
+	if _, err := ctx.Device(); err != nil {
+		return err
+	}
 	kjit_synchronize(ctx.ptr)
 	kjit_set_print(ctx.ptr, nil, nil)
 	kjit_context_destroy(ctx.ptr)
+	ctx.lock.Lock()
+	defer ctx.lock.Unlock()
 	dropPrinter(ctx.printer)
-	*ctx = Context{}
+	ctx.ptr, ctx.printer = nil, nil
+	return nil
 }
 
 // Module is the kernels of a source.
