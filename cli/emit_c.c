@@ -9,8 +9,7 @@
 #include <string.h>
 
 #include "cli.h"
-
-enum { MOST_NAME = 100 /* characters of a name in C */ };
+#include "emit_c.h"
 
 typedef struct emission {
     kjit_context *ctx;
@@ -20,13 +19,13 @@ typedef struct emission {
     char prefix[MOST_NAME];       /* of what is declared */
     char (*functions)[MOST_NAME]; /* "load", then the kernels', by number, behind the prefix */
     bool *made;                   /* by kernel: there is code for it */
+    c_records records;            /* that kernels take */
     FILE *out;
 } emission;
 
 /* ---- Names ---- */
 
-/* A name of the file or of a kernel, "blur.rows", as C has names. */
-static void c_name(char out[MOST_NAME], const char *name)
+void c_name(char out[MOST_NAME], const char *name)
 {
     size_t n = 0;
     if (isdigit((unsigned char)name[0]))
@@ -59,10 +58,15 @@ static bool is_taken(const char *name)
            (n > 2 && strcmp(name + n - 2, "_t") == 0);
 }
 
-typedef char c_names[][MOST_NAME];
+void c_word(char out[MOST_NAME], const char *name)
+{
+    c_name(out, name);
+    size_t n = strlen(out);
+    if (is_taken(out) && n + 1 < MOST_NAME)
+        memcpy(out + n, "_", 2);
+}
 
-/* Makes names[i] another than those before it, by underscores behind it. */
-static void set_apart(c_names names, int i)
+void set_apart(c_names names, int i)
 {
     for (int k = 0; k < i;) {
         size_t n = strlen(names[i]);
@@ -96,6 +100,35 @@ static bool name_functions(emission *e)
     return true;
 }
 
+static bool is_function(const emission *e, int n, const char *name)
+{
+    for (int i = 0; i < n; i++)
+        if (strcmp(e->functions[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* Those that kernels take. Their structs are typedefs beside the functions, which have their names first. */
+static bool name_records(emission *e)
+{
+    const char *name;
+    int n = 1;
+    kjit_kernel_param p = {.size = sizeof p};
+    e->records = (c_records){.ctx = e->ctx, .prefix = e->prefix};
+    for (; (name = kjit_module_kernel(e->mod, n - 1)) != NULL; n++)
+        for (int k = 0; kjit_module_kernel_param(e->mod, name, k, &p) == KJIT_OK; k++)
+            if (p.has_dtype && !add_record(&e->records, p.dtype))
+                return false;
+    for (int i = 0; i < e->records.n; i++) {
+        char *own = e->records.names[i];
+        size_t size = strlen(own);
+        for (; is_function(e, n, own) && size + 1 < MOST_NAME; size++)
+            memcpy(own + size, "_", 2);
+        set_apart(e->records.names, i);
+    }
+    return true;
+}
+
 /* -o NAME.c, else that of the file, here. */
 static int choose_names(emission *e)
 {
@@ -123,7 +156,7 @@ static int choose_names(emission *e)
                  own);
         return EXIT_USAGE;
     }
-    return name_functions(e) ? EXIT_OK : EXIT_FAILED;
+    return name_functions(e) && name_records(e) ? EXIT_OK : EXIT_FAILED;
 }
 
 /* ---- A kernel's function ---- */
@@ -168,10 +201,7 @@ static c_names *param_names(const emission *e, const kjit_kernel_decl *k)
     kjit_kernel_param p;
     char(*names)[MOST_NAME] = calloc((size_t)k->nparams + 1, sizeof *names);
     for (int i = 0; names && i < k->nparams && get_param(e, k->name, i, &p); i++) {
-        c_name(names[i], p.name);
-        size_t n = strlen(names[i]);
-        if (is_taken(names[i]) && n + 1 < MOST_NAME)
-            memcpy(names[i] + n, "_", 2);
+        c_word(names[i], p.name);
         set_apart(names, i);
     }
     return (c_names *)names;
@@ -184,8 +214,14 @@ static void put_head(const emission *e, int kernel, const kjit_kernel_decl *k, c
     as how;
     fprintf(e->out, "kjit_status %s_%s(kjit_module *mod, const kjit_config *config", e->prefix,
             e->functions[kernel + 1]);
-    for (int i = 0; i < k->nparams && get_param(e, k->name, i, &p); i++)
-        fprintf(e->out, ", %s%s", type_of(&p, &how), params[i]);
+    for (int i = 0; i < k->nparams && get_param(e, k->name, i, &p); i++) {
+        const char *type = type_of(&p, &how);
+        int record = how == AS_VALUE ? find_record(&e->records, p.dtype) : -1;
+        if (record >= 0)
+            fprintf(e->out, ", const %s_%s *%s", e->prefix, e->records.names[record], params[i]);
+        else
+            fprintf(e->out, ", %s%s", type, params[i]);
+    }
     fputc(')', e->out);
 }
 
@@ -300,6 +336,7 @@ static bool put_header(const emission *e)
             "/* Their module, for kjit_module_free. */\n"
             "kjit_status %s_load(kjit_context *ctx, kjit_module **out);\n",
             file_of(e->o->arguments[0]), kjit_version(), e->prefix, e->prefix, e->prefix);
+    put_records(&e->records, e->out);
     bool ok = each_kernel(e, put_declaration);
     fputs("\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n", e->out);
     return ok;
@@ -491,6 +528,7 @@ int emit_c(kjit_context *ctx, const options *o, kjit_module *mod)
     if (code == EXIT_OK)
         code = write_part(&e, ".c", image, size);
     free(image);
+    free_records(&e.records);
     free(e.functions);
     free(e.made);
     free(e.path);
