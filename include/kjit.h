@@ -684,6 +684,12 @@ KJIT_API kjit_status kjit_module_image(kjit_module *mod, const kjit_image_option
  * another version. */
 KJIT_API kjit_status kjit_module_from_image(kjit_context *ctx, const void *image, size_t size,
                                             kjit_module **out);
+/* The same of bytes that something else owns: `deleter` is called with `owner`, once, when the module and all work of it have
+ * gone; not when this call fails. That may be within any call and on any thread, also one of the
+ * library's: it may call no function of kjit's. */
+KJIT_API kjit_status kjit_module_from_image_owned(kjit_context *ctx, const void *image, size_t size,
+                                                  void *owner, void (*deleter)(void *owner),
+                                                  kjit_module **out);
 
 /* What a kernel takes of a GPU's multiprocessor, in the specialisation that kjit_module_emit shows.
  */

@@ -422,6 +422,7 @@ class kernel {
     std::string name;
 };
 
+using bytes = std::vector<unsigned char>;
 class module {
   public:
     explicit module(kjit_module *owned) : handle(owned)
@@ -455,6 +456,18 @@ class module {
     given<void> run(const kjit_run_options &options) const
     {
         return detail::done(kjit_run(get(), &options));
+    }
+    /* With machine code for levels of CPUs, "x86-64-v3,armv8-a" (NULL: this family's), and GPUs, "sm_75" (NULL: none). */
+    given<bytes> image(const char *cpus = nullptr, const char *archs = nullptr) const
+    {
+        const kjit_image_options options = {sizeof options, cpus, archs, nullptr, nullptr};
+        void *made = nullptr;
+        std::size_t size = 0;
+        kjit_status status = kjit_module_image(get(), &options, &made, &size);
+        std::unique_ptr<void, void (*)(void *)> owned(made, std::free);
+        const auto *first = static_cast<const unsigned char *>(made);
+        return status == KJIT_OK ? given<bytes>(bytes(first, first + size))
+                                 : detail::fail<bytes>(status);
     }
 
   private:
@@ -490,6 +503,18 @@ class context {
         kjit_module *made = nullptr;
         kjit_status status = kjit_module_load(get(), path.c_str(), options, &made);
         return checked(status, made);
+    }
+    /* Of module::image of this version of kjit: machine code that is run, so only of who is trusted. */
+    given<module> from_image(bytes image) const
+    {
+        auto of = std::make_unique<bytes>(std::move(image));
+        kjit_module *made = nullptr;
+        const auto drop = [](void *gone) { delete static_cast<bytes *>(gone); };
+        kjit_status status =
+            kjit_module_from_image_owned(get(), of->data(), of->size(), of.get(), drop, &made);
+        if (status == KJIT_OK)
+            (void)of.release(); // the module's now
+        return detail::own<module>(status, made);
     }
     /* A new array with unspecified elements, in C order: make<float>({480, 640}). */
     template <class T>

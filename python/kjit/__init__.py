@@ -8,7 +8,7 @@
 docs/python.md shows the rest. Names are Numba's where it has them."""
 from ._array import Array
 from ._context import (Context, Device, asarray, compile, default_context, default_stream, defer_cleanup, device_array,
-                       device_array_like, devices, event, event_elapsed_time, external_stream, from_dlpack, managed_array,
+                       device_array_like, devices, event, event_elapsed_time, external_stream, from_dlpack, from_image, managed_array,
                        mapped_array, pinned_array, set_default_context, stream, synchronize, to_device)
 from ._errors import (AbsentError, ArgumentError, Cancelled, CompileError, DeviceError, ElementError, Error, ExportError, Fault,
                       FileError, InvalidError, KernelWarning, LaunchError, LimitError, NotFoundError, OutOfMemoryError,

@@ -27,6 +27,10 @@ class Context(_kjit.Context):
         """As kjit.compile."""
         return _module.compile_in(self, source, **options)
 
+    def from_image(self, image):
+        """As kjit.from_image."""
+        return _module.from_image(self, image)
+
     def array(self, shape, dtype=None, order="C", memory="device"):
         """A new array, its elements unspecified, in memory of a kind: "device", "host", "pinned", "mapped", "managed"."""
         if memory not in _KINDS:
@@ -153,6 +157,14 @@ def compile(source, *, context=None, **options):
     if context is not None and not isinstance(context, Context):
         raise _errors.ArgumentError(f"a context is meant, not {_interop.what_is(context)}")
     return _module.compile_in(context or default_context(), source, **options)
+
+
+def from_image(image, *, context=None):
+    """A module of the bytes that Module.image() has made, with this version of kjit: its code is machine code, which is run, so take
+    only what you trust. It has the kernels and records, and no source; a launch that there is no code for is a CompileError."""
+    if context is not None and not isinstance(context, Context):
+        raise _errors.ArgumentError(f"a context is meant, not {_interop.what_is(context)}")
+    return _module.from_image(context or default_context(), image)
 
 
 def asarray(value):

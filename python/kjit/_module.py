@@ -157,7 +157,7 @@ class Module(_kjit.Module):
         if not isinstance(what, str):
             raise _errors.ArgumentError(f"the form's name is meant, \"llvm\", not {_interop.what_is(what)}")
         module = self
-        if arch is not None or opt_level is not None:
+        if (arch is not None or opt_level is not None) and self._options[1]:  # an image has no text, and says so
             options = list(self._options)
             options[ARCH] = options[ARCH] if arch is None else arch
             options[OPT_LEVEL] = options[OPT_LEVEL] if opt_level is None else opt_level or -1
@@ -171,6 +171,13 @@ class Module(_kjit.Module):
             text = str(error).replace("name an architecture, as sm_80", "give arch=\"sm_80\", or another")
             raise type(error)(text) from None
         return form if what == "cubin" else form.decode()
+
+    def image(self, cpus=None, archs=None):
+        """Machine code for its kernels, as bytes, for kjit.from_image, where nothing is compiled then: for levels of CPUs,
+        "x86-64-v3" or several in a list, and GPUs, "sm_75". None: code for this CPU's family, and for no GPU. There is code for what
+        was launched until now, with arrays of any sizes; of a kernel that was not for a block of 256 threads."""
+        return self._image(*(None if words is None else ",".join(_texts(option, words))
+                             for option, words in (("cpus", cpus), ("archs", archs))))
 
     def run(self, *, save=None, **params):
         """Runs the source's run block: mod.run(n=1000, image="@photo.png", x=numpy_array, save={"out": "blurred.png"}).
@@ -291,6 +298,12 @@ def _no_option(name):
     near = difflib.get_close_matches(name, OPTIONS, 1)
     hint = _HABITS.get(name) or (f"did you mean {near[0]}?" if near else f"there are {', '.join(OPTIONS)}")
     return _errors.ArgumentError(f"compile() has no option '{name}': {hint}")
+
+
+def from_image(context, image):
+    if not isinstance(image, (bytes, bytearray, memoryview)):
+        raise _errors.ArgumentError(f"an image is bytes, as Module.image() gives them, not {_interop.what_is(image)}")
+    return context._from_image(bytes(image), ("image", "", None, -1, False, False, None, None, None, 0, {}, None))
 
 
 def compile_in(context, source, *, name=None, opt_level=3, contract=True, ftz=False, cpu=None, arch=None, warn=None, path=None,

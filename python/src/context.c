@@ -364,6 +364,30 @@ static PyObject *context_compile(PyObject *object, PyObject *args)
     return result;
 }
 
+/* (bytes, options): the module of an image, which has a copy of them, aligned as code wants it; the options are those of _compile. */
+static PyObject *context_from_image(PyObject *object, PyObject *args)
+{
+    kjp_context *self = (kjp_context *)object;
+    PyObject *image, *options;
+    if (!kjp_parse(args, "O!O!:_from_image", &PyBytes_Type, &image, &PyTuple_Type, &options))
+        return NULL;
+    size_t size = (size_t)PyBytes_Size(image);
+    void *copy = malloc(size + 1);
+    if (!copy)
+        return PyErr_NoMemory();
+    memcpy(copy, PyBytes_AsString(image), size);
+    kjit_module *mod;
+    kjit_status status;
+    Py_BEGIN_ALLOW_THREADS status =
+        kjit_module_from_image_owned(self->ctx, copy, size, copy, free, &mod);
+    Py_END_ALLOW_THREADS if (status != KJIT_OK)
+    {
+        free(copy);
+        return kjp_fail(self->ctx, status);
+    }
+    return kjp_module_new(self, mod, options);
+}
+
 /* (shape, dtype, order, memory): an Array with unspecified elements. */
 static PyObject *context_array(PyObject *object, PyObject *args)
 {
@@ -412,6 +436,7 @@ static PyMethodDef methods[] = {
     {"_defer_end", context_defer_end, METH_NOARGS, NULL},
     {"_record", context_record, METH_O, NULL},
     {"_compile", context_compile, METH_VARARGS, NULL},
+    {"_from_image", context_from_image, METH_VARARGS, NULL},
     {"_array", context_array, METH_VARARGS, NULL},
     {"_wrap", context_wrap, METH_VARARGS, NULL},
     KJP_NOT_REDUCED,

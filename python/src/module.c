@@ -164,6 +164,26 @@ static PyObject *module_emit(PyObject *object, PyObject *args)
     return bytes;
 }
 
+/* (cpus or None, archs or None): machine code for them, as bytes */
+static PyObject *module_image(PyObject *object, PyObject *args)
+{
+    kjp_module *self = (kjp_module *)object;
+    kjit_image_options options = {.size = sizeof options};
+    if (!kjp_parse(args, "zz:_image", &options.cpus, &options.archs))
+        return NULL;
+    void *out;
+    size_t size;
+    kjp_wait wait;
+    kjp_wait_begin(&wait, self->context->ctx, NULL);
+    kjit_status status = kjit_module_image(self->mod, &options, &out, &size);
+    kjp_wait_end(&wait);
+    if (status != KJIT_OK)
+        return kjp_fail(self->context->ctx, status);
+    PyObject *bytes = PyBytes_FromStringAndSize(out, (Py_ssize_t)size);
+    free(out);
+    return bytes;
+}
+
 /* Between statements of a run block; kjp_fail then finds what Python's handler has raised. */
 static int was_interrupted(void *user)
 {
@@ -290,6 +310,7 @@ static PyMethodDef module_methods[] = {
     {"_set_const", module_set_const, METH_VARARGS, NULL},
     {"_diagnostics", module_diagnostics, METH_NOARGS, NULL},
     {"_emit", module_emit, METH_VARARGS, NULL},
+    {"_image", module_image, METH_VARARGS, NULL},
     {"_run", module_run, METH_VARARGS, NULL},
     KJP_NOT_REDUCED,
     {0},

@@ -138,6 +138,13 @@ static kjit_status drop(kjit_module *mod, kjit_status status)
 kjit_status kjit_module_from_image(kjit_context *ctx, const void *image, size_t size,
                                    kjit_module **out)
 {
+    return kjit_module_from_image_owned(ctx, image, size, NULL, NULL, out);
+}
+
+kjit_status kjit_module_from_image_owned(kjit_context *ctx, const void *image, size_t size,
+                                         void *owner, void (*deleter)(void *owner),
+                                         kjit_module **out)
+{
     kjit_status status = KJ_MAKES(out, kj_enter_context(ctx), ctx);
     if (status != KJIT_OK)
         return status;
@@ -158,6 +165,8 @@ kjit_status kjit_module_from_image(kjit_context *ctx, const void *image, size_t 
     if (r.wrong)
         return drop(mod,
                     kj_fail(ctx, r.status, "the image of a module cannot be used: %s", r.wrong));
+    mod->owner = owner;
+    mod->deleter = deleter;
     *out = mod;
     return KJIT_OK;
 }

@@ -66,6 +66,8 @@ static kjit_status free_module(kj_pending *item, kj_failure *why)
     kj_const_arrays_free(mod);
     pthread_mutex_destroy(&mod->fill_lock);
     kj_arena_free(&mod->arena);
+    if (mod->deleter)
+        mod->deleter(mod->owner);
     kj_handle_free(mod);
     return first;
 }

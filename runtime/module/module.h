@@ -87,6 +87,8 @@ struct kjit_module {
     pthread_mutex_t fill_lock;
     kj_const_array_copy *filled;
     struct kj_image *image; /* NULL: code is compiled when it is asked for (image.h) */
+    void *owner;            /* of its bytes, for the deleter, if there is one */
+    void (*deleter)(void *owner);
     const char *log, *log_json;
     const kj_message **messages; /* in the order of their places */
     int nmessages;

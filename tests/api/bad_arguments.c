@@ -257,6 +257,13 @@ static void forms(void **state)
     BAD(kjit_module_from_image, (own.ctx, NULL, 0, &no_module), KJIT_INVALID, "image is NULL");
     BAD(kjit_module_from_image, (own.ctx, "", 0, NULL), KJIT_INVALID, "out is NULL");
     BAD(kjit_module_from_image, (own.ctx, "", 0, &no_module), KJIT_INVALID, "no image");
+    NONE(kjit_module_from_image_owned, (NULL, "", 0, NULL, NULL, &no_module));
+    BAD(kjit_module_from_image_owned, (own.ctx, NULL, 0, NULL, free, &no_module), KJIT_INVALID,
+        "image is NULL");
+    BAD(kjit_module_from_image_owned, (own.ctx, "", 0, NULL, free, NULL), KJIT_INVALID,
+        "out is NULL");
+    BAD(kjit_module_from_image_owned, (own.ctx, "", 0, NULL, free, &no_module), KJIT_INVALID,
+        "no image");
     BAD(kjit_module_emit, (own.mod, "elf", NULL, NULL, &no_text, NULL), KJIT_INVALID, "'elf'");
     BAD(kjit_module_emit, (own.mod, "tast", "skale", NULL, &no_text, NULL), KJIT_NOT_FOUND,
         "scale");
@@ -368,6 +375,7 @@ static void child(void)
     FORKED(kjit_module_set_const, (own.mod, "table", own.fixed));
     FORKED(kjit_module_image, (own.mod, NULL, &no_image, &image_size));
     FORKED(kjit_module_from_image, (own.ctx, "", 0, &no_module));
+    FORKED(kjit_module_from_image_owned, (own.ctx, "", 0, NULL, free, &no_module));
     FORKED(kjit_module_emit, (own.mod, "ast", NULL, NULL, &no_text, NULL));
     FORKED(kjit_format, (own.ctx, "t", source, 5, &no_text, NULL));
     FORKED(kjit_module_assume, (own.mod, "N", kjit_arg_i64(1)));

@@ -174,6 +174,7 @@ static void with_contexts(kjit_context *dead)
     FREED(kjit_capsule_end, (dead, &out.flag));
     FREED(kjit_replay, (dead, "t.kjc", 0));
     FREED(kjit_module_from_image, (dead, "", 0, &no_module));
+    FREED(kjit_module_from_image_owned, (dead, "", 0, NULL, free, &no_module));
     assert_int_equal(kjit_last_fault(dead, &(kjit_fault){.size = sizeof(kjit_fault)}), 0);
     USELESS(kjit_set_print, (dead, NULL, NULL));
     USELESS(kjit_set_trace, (dead, NULL, NULL));

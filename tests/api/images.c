@@ -415,6 +415,51 @@ static void test_cancellable(void **state)
     free(made.bytes);
 }
 
+static int deleted;
+static void wipe(void *owner)
+{
+    image *of = owner;
+    memset(of->bytes, 0xa5, of->size);
+    free(of->bytes);
+    deleted++;
+}
+
+/* The bytes live as long as work of the module, which the program may have freed; one that was not made leaves them. */
+static void test_owned(void **state)
+{
+    (void)state;
+    image made = make();
+    kjit_module *mod;
+    kjit_stream *stream;
+    kjit_graph *graph;
+    int32_t data[64] = {1};
+    deleted = 0;
+    FAILS(kjit_module_from_image_owned(ctx, made.bytes, made.size - 1, &made, wipe, &mod),
+          KJIT_INVALID, "no image");
+    FAILS(kjit_module_from_image_owned(ctx, NULL, 0, &made, wipe, &mod), KJIT_INVALID,
+          "image is NULL");
+    assert_int_equal(deleted, 0);
+    OK(kjit_module_from_image_owned(ctx, made.bytes, made.size, &made, wipe, &mod));
+    OK(kjit_stream_create(ctx, &stream));
+    kjit_array *a = wrap(data, KJIT_I32, 1, SHAPE(64));
+    kjit_arg args[] = {kjit_arg_array(a), kjit_arg_i64(3)};
+    kjit_config config = {.grid = {1}, .block = {64}, .stream = stream};
+    OK(kjit_graph_begin(stream));
+    OK(kjit_launch(mod, "scale", &config, args, 2));
+    OK(kjit_graph_end(stream, &graph));
+    kjit_module_free(mod);
+    kjit_array_free(a);
+    OK(kjit_graph_launch(graph, stream));
+    OK(kjit_stream_synchronize(stream));
+    assert_int_equal(data[0], 3);
+    assert_int_equal(deleted, 0);
+    kjit_graph_free(graph);
+    kjit_stream_free(stream);
+    OK(kjit_synchronize(ctx));
+    OK(kjit_deallocate_pending(ctx));
+    assert_int_equal(deleted, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -423,6 +468,7 @@ int main(void)
         cmocka_unit_test(test_faults),         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_told),           cmocka_unit_test(test_other_devices),
         cmocka_unit_test(test_other_contexts), cmocka_unit_test(test_cancellable),
+        cmocka_unit_test(test_owned),
     };
     return cmocka_run_group_tests(tests, make_context, drop_context);
 }

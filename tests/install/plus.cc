@@ -70,6 +70,30 @@ static void arrays(const kjit::context &ctx, const kjit::module &mod)
                 double(moved.to_vector()[0]), a.to_vector().size(), to.since(from) >= 0);
 }
 
+// The module has the image's bytes, also while work of it is queued; it needs neither the source nor the module it is of.
+static void images(const kjit::context &ctx)
+{
+    std::vector<float> x(1000, 1);
+    std::vector<unsigned char> image;
+    {
+        const kjit::module mod = ctx.compile("image.knl", source);
+        mod["scale"](4, 256, ctx.wrap(x), 2);
+        image = mod.image("x86-64-v2", "sm_75");
+    }
+    auto y = ctx.make<float>({1000});
+    const kjit::stream s = ctx.make_stream();
+    y.fill(3, &s);
+    {
+        const kjit::module made = ctx.from_image(std::vector<unsigned char>(image));
+        made["scale"](4, 256, s, y, 5);
+    }
+    s.synchronize();
+    std::printf("images: %d, %g\n", !image.empty(), double(y.to_vector()[999]));
+    image.pop_back();
+    refused([&] { ctx.from_image(image); }, KJIT_INVALID);
+    refused([&] { ctx.from_image({}); }, KJIT_INVALID);
+}
+
 int main(int, char **argv)
 {
     const char *device = argv[1];
@@ -77,6 +101,7 @@ int main(int, char **argv)
     const kjit::module mod = ctx.compile("plus.knl", source);
     launches(ctx, mod);
     arrays(ctx, mod);
+    images(ctx);
     mod.run({"n=4"});
     refused([&] { mod.run({"n=5"}); }, KJIT_ASSERT);
     refused([&] { mod["scale"](1, 32, 3); }, KJIT_LAUNCH);

@@ -25,7 +25,11 @@ int without_exceptions(const char *device)
     auto broken = ctx->compile("broken.knl", "kernel");
     if (broken || broken.error().status != KJIT_COMPILE)
         return 5;
+    auto image = (*mod).image("x86-64-v2");
+    auto again = ctx->from_image(image ? std::move(*image) : std::vector<unsigned char>());
+    if (!again || ctx->from_image({1, 2, 3}) || (*mod).image("abacus"))
+        return 6;
     auto none = kjit::open("abacus");
     auto values = over->to_vector();
-    return !none && values && (*values)[99] == 10 && ctx->synchronize() ? 0 : 6;
+    return !none && values && (*values)[99] == 10 && ctx->synchronize() ? 0 : 7;
 }
