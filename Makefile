@@ -267,12 +267,13 @@ python: $(if $(PYTHON_INCLUDE),$(BUILD)/kjit $(BUILD)/python/kjit/_kjit.abi3.so)
 	@[ -n "$(PYTHON_INCLUDE)" ] || { echo "kjit: Python.h of 3.10 or newer was not found: install python3-dev, or give PYTHON_INCLUDE=" >&2; exit 1; }
 
 # Python's interface turns functions into void *, so -Wpedantic is not for it.
+link_python = $(CC) $(CPPFLAGS_ALL) -isystem $(PYTHON_INCLUDE) $(filter-out -Wpedantic,$(WARNINGS)) $(CFLAGS_ALL) $(LDFLAGS_ALL) -shared \
+    -o $(1) $(PYTHON_EXTENSION) -L$(BUILD) -lkjit
 $(BUILD)/python/kjit/_kjit.abi3.so: $(PYTHON_EXTENSION) $(wildcard python/src/*.h) include/kjit.h $(PYTHON_PACKAGE) $(BUILD)/libkjit.so
 	@mkdir -p $(@D)
 	@echo "PY   $@"
 	@cp $(PYTHON_PACKAGE) $(@D)
-	@$(CC) $(CPPFLAGS_ALL) -isystem $(PYTHON_INCLUDE) $(filter-out -Wpedantic,$(WARNINGS)) $(CFLAGS_ALL) $(LDFLAGS_ALL) -shared -o $@ \
-	    $(PYTHON_EXTENSION) -L$(BUILD) -lkjit -Wl,-rpath,$(abspath $(BUILD))
+	@$(call link_python,$@) -Wl,-rpath,$(abspath $(BUILD))
 
 # Manual pages, of what the command and the header say.
 man: $(BUILD)/man/kjit.1 $(BUILD)/man/kjit.3 ## write the manual pages kjit(1) and kjit(3) in $(BUILD)/man
@@ -334,11 +335,17 @@ uninstall: ## remove what install put there
 	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
 	-rmdir $(DESTDIR)$(CMAKEDIR) $(DESTDIR)$(PREFIX)/share/kjit/std $(DESTDIR)$(PREFIX)/share/kjit
 
-# kjit, libkjit0 and libkjit-dev, by Debian's own tools
+# kjit, libkjit0, libkjit0-cross, libkjit-dev and, with python3-dev, python3-kjit, by Debian's own tools
+DEB_PYTHON = $(BUILD)/deb/tree/usr/lib/python3/dist-packages/kjit
 deb: all man $(BUILD)/api.json ## make Debian packages, in $(BUILD)/deb
 	@rm -rf $(BUILD)/deb
 	@$(MAKE) BUILD=$(BUILD) DESTDIR=$(BUILD)/deb/tree PREFIX=/usr \
 	    LIBDIR=/usr/lib/$$(dpkg-architecture -qDEB_HOST_MULTIARCH) install > $(BUILD)/deb.log
+ifneq ($(PYTHON_INCLUDE),)
+	@mkdir -p $(DEB_PYTHON)
+	@cp $(PYTHON_PACKAGE) $(DEB_PYTHON)
+	@$(call link_python,$(DEB_PYTHON)/_kjit.abi3.so)
+endif
 	@tools/deb.sh $(BUILD)/deb/tree $(BUILD)/deb $(VERSION)
 	@rm -rf $(BUILD)/deb/tree
 
