@@ -10,7 +10,6 @@
 /* By root id. */
 typedef struct search {
     bool *looked; /* something else is done to it */
-    bool *moves;  /* some place is no constant: a gang's updates of one place are one anyway */
 } search;
 
 static void update(search *f, const kj_tstmt *s, const kj_texpr *e)
@@ -25,9 +24,6 @@ static void update(search *f, const kj_tstmt *s, const kj_texpr *e)
         f->looked[root->id] = true;
     root->tally = op;
     root->tallied = e->type;
-    f->moves[root->id] |= a->offset != NULL;
-    for (int i = 0; i < a->ndim; i++)
-        f->moves[root->id] |= e->u.atomic.index[i]->kind != KJ_TE_CONST;
 }
 
 static bool visit(void *ctx, const kj_tstmt *s, const kj_texpr *e)
@@ -47,13 +43,13 @@ static bool visit(void *ctx, const kj_tstmt *s, const kj_texpr *e)
 void kj_find_tallies(kj_arena *arena, kj_tkernel *k)
 {
     size_t n = (size_t)k->nroots + 1;
-    search f = {.looked = KJ_NEW_ARRAY(arena, bool, n), .moves = KJ_NEW_ARRAY(arena, bool, n)};
+    search f = {.looked = KJ_NEW_ARRAY(arena, bool, n)};
     bool alone =
         !k->grid_sync && !k->children && !(k->checks & KJ_CHECKS_WATCHED) && !kj_may_spin(arena, k);
     kj_walk(k->body->body, NULL, visit, &f);
     for (int i = 0; i < k->nroots; i++) {
         kj_tarray *root = k->roots[i];
-        if (!alone || root->param < 0 || f.looked[i] || !f.moves[i])
+        if (!alone || root->param < 0 || f.looked[i])
             root->tally = KJ_TALLY_NONE;
     }
 }

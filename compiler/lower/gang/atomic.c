@@ -1,5 +1,5 @@
 /* Atomics of a gang: LLVM's atomicrmw, loops of compare and swap (f16, min and max of floats),
- * counts of several threads joined, counts in copies.
+ * counts of several threads joined, counts in copies and in few elements.
  *
  * Where a block's threads run one at a time, an atomic on shared memory is a plain update. Updates of one
  * place whose results nobody asks for are combined first, and done once; sums of floats in the order of
@@ -186,6 +186,53 @@ static LLVMValueRef update(kj_lower *lo, const kj_texpr *e, LLVMValueRef base, L
     if (is_plain(lo, array, alone))
         return update_shared(lo, e->u.atomic.id, array->elem, at, a, b);
     return update_atomic(lo, e->u.atomic.id, array->elem, at, a, b, shared);
+}
+
+/* Ways to go by whether an array is the worker's own. */
+typedef struct fork {
+    LLVMBasicBlockRef common, done;
+} fork;
+
+static bool is_tally(const kj_lower *lo, const kj_texpr *e)
+{
+    return lo->own && e->u.atomic.array->root->tally;
+}
+
+/* What follows is for the worker's own. */
+static fork fork_own(kj_lower *lo)
+{
+    LLVMBasicBlockRef copy = kj_new_block(lo, "copy");
+    fork f = {kj_new_block(lo, "common"), kj_new_block(lo, "done")};
+    LLVMBuildCondBr(lo->b, lo->own, copy, f.common);
+    LLVMPositionBuilderAtEnd(lo->b, copy);
+    return f;
+}
+
+static void fork_common(kj_lower *lo, const fork *f)
+{
+    LLVMBuildBr(lo->b, f->done);
+    LLVMPositionBuilderAtEnd(lo->b, f->common);
+}
+
+static void fork_end(kj_lower *lo, const fork *f)
+{
+    LLVMBuildBr(lo->b, f->done);
+    LLVMPositionBuilderAtEnd(lo->b, f->done);
+}
+
+/* One update, whose old value nobody asks for. */
+static void update_once(kj_lower *lo, const kj_texpr *e, LLVMValueRef base, LLVMValueRef index,
+                        LLVMValueRef v)
+{
+    if (!is_tally(lo, e)) {
+        update(lo, e, base, index, v, NULL, false);
+        return;
+    }
+    fork f = fork_own(lo);
+    update(lo, e, base, index, v, NULL, true);
+    fork_common(lo, &f);
+    update(lo, e, base, index, v, NULL, false);
+    fork_end(lo, &f);
 }
 
 /* Can values be combined before memory sees them, in any order and grouping? */
@@ -391,21 +438,107 @@ static void update_all(kj_lower *lo, const each *u, kj_mask m)
     LLVMPositionBuilderAtEnd(lo->b, done);
 }
 
+/* How many elements an array has whose places are numbers below that, in whatever view; NULL: that is not
+ * known. */
+static LLVMValueRef count_elements(kj_lower *lo, const kj_tarray *a)
+{
+    const kj_tarray *root = a->root;
+    if (root->of) /* places are of its parts */
+        return NULL;
+    if (root->param < 0)
+        return root->static_count ? kj_i64(lo, root->static_count) : NULL;
+    LLVMValueRef n = lo->dims[root->param][0];
+    for (int d = 1; d < root->ndim; d++)
+        n = LLVMBuildMul(lo->b, n, lo->dims[root->param][d], "");
+    return n;
+}
+
+/* The threads whose place is that one. Places are compared in as few bits as they are kept in: the number
+ * fits these, for there are fewer elements than threads. */
+static kj_mask threads_at(kj_lower *lo, const each *u, LLVMValueRef place)
+{
+    kj_tile here = kj_tile_like(KJ_BOOL, lo->rows, lo->lanes);
+    LLVMTypeRef row = LLVMVectorType(u->index.type, (unsigned)lo->lanes);
+    LLVMValueRef one = kj_splat(lo, LLVMBuildTrunc(lo->b, place, u->index.type, ""), lo->lanes);
+    for (int r = 0; r < lo->rows; r++) {
+        LLVMValueRef v = kj_tile_vector(lo, u->index.tile, r, lo->lanes);
+        v = LLVMBuildTrunc(lo->b, v, row, "");
+        here.v[r] = LLVMBuildICmp(lo->b, LLVMIntEQ, v, one, "");
+    }
+    return kj_mask_of(here);
+}
+
+static LLVMValueRef count_bits(kj_lower *lo, LLVMValueRef bits)
+{
+    return kj_intrinsic(lo, "llvm.ctpop", &lo->i64, 1, &bits, 1);
+}
+
+/* Each element is added to once, for all threads that count there. */
+static void update_by_element(kj_lower *lo, const each *u, kj_mask m, LLVMValueRef count)
+{
+    kj_dtype type = u->e->type;
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(lo->b), loop = kj_new_block(lo, "element"),
+                      done = kj_new_block(lo, "updated");
+    LLVMBuildBr(lo->b, loop);
+    LLVMPositionBuilderAtEnd(lo->b, loop);
+    LLVMValueRef place = LLVMBuildPhi(lo->b, lo->i64, "place"),
+                 n = count_bits(lo, running_bits(lo, kj_mask_and(lo, threads_at(lo, u, place), m)));
+    n = LLVMBuildMul(lo->b, LLVMBuildIntCast2(lo->b, n, lo->types[type], false, ""), u->a.one, "");
+    update_shared(lo, KJ_BI_ATOMIC_ADD, type, kj_lower_element(lo, type, u->base, place), n, NULL);
+    LLVMValueRef next = LLVMBuildAdd(lo->b, place, kj_i64(lo, 1), "");
+    LLVMBasicBlockRef latch = LLVMGetInsertBlock(lo->b);
+    LLVMValueRef again = LLVMBuildICmp(lo->b, LLVMIntULT, next, count, "");
+    kj_loop_hint(lo, LLVMBuildCondBr(lo->b, again, loop, done), "llvm.loop.unroll.disable", 0);
+    LLVMAddIncoming(place, (LLVMValueRef[]){kj_i64(lo, 0), next},
+                    (LLVMBasicBlockRef[]){before, latch}, 2);
+    LLVMPositionBuilderAtEnd(lo->b, done);
+}
+
+/* How many threads must run for an element, so that comparing all with its place is faster than adding for
+ * one after the other. */
+static int64_t threads_each(kj_lower *lo, const each *u)
+{
+    int bytes = lo->rows * lo->lanes * (int)LLVMGetIntTypeWidth(u->index.type) / 8,
+        vectors = bytes / (4 * lo->vector);
+    return vectors > 2 ? 2 * vectors : 4;
+}
+
+/* Of an array that no other thread changes meanwhile. Where it has few elements for the threads that run, many
+ * of these count in the same one, and each would wait for what the one before it stored. */
+static void update_plain(kj_lower *lo, const each *u, kj_mask m)
+{
+    bool counts = u->e->u.atomic.id == KJ_BI_ATOMIC_ADD && kj_is_int(u->e->type) && u->a.one &&
+                  u->index.at && !u->old;
+    LLVMValueRef count = counts ? count_elements(lo, u->e->u.atomic.array) : NULL;
+    int64_t enough = count ? threads_each(lo, u) : 0, all = (int64_t)lo->rows * lo->lanes;
+    if (!count || (LLVMIsConstant(count) && LLVMConstIntGetSExtValue(count) > all / enough)) {
+        update_all(lo, u, m);
+        return;
+    }
+    LLVMBasicBlockRef few = kj_new_block(lo, "few"), many = kj_new_block(lo, "many"),
+                      done = kj_new_block(lo, "done");
+    LLVMValueRef least = LLVMBuildMul(lo->b, count, kj_i64(lo, enough), ""),
+                 running = count_bits(lo, running_bits(lo, m));
+    LLVMBuildCondBr(lo->b, LLVMBuildICmp(lo->b, LLVMIntULE, least, running, ""), few, many);
+    LLVMPositionBuilderAtEnd(lo->b, few);
+    update_by_element(lo, u, m, count);
+    LLVMBuildBr(lo->b, done);
+    LLVMPositionBuilderAtEnd(lo->b, many);
+    update_all(lo, u, m);
+    LLVMBuildBr(lo->b, done);
+    LLVMPositionBuilderAtEnd(lo->b, done);
+}
+
 /* Of an array that may be the worker's own: then without locks, whose time a loop does not add to. */
 static void update_tally(kj_lower *lo, const each *u, kj_mask m)
 {
-    LLVMBasicBlockRef copy = kj_new_block(lo, "copy"), common = kj_new_block(lo, "common"),
-                      done = kj_new_block(lo, "done");
     each of_copy = *u;
     of_copy.alone = true;
-    LLVMBuildCondBr(lo->b, lo->own, copy, common);
-    LLVMPositionBuilderAtEnd(lo->b, copy);
-    update_all(lo, &of_copy, m);
-    LLVMBuildBr(lo->b, done);
-    LLVMPositionBuilderAtEnd(lo->b, common);
+    fork f = fork_own(lo);
+    update_plain(lo, &of_copy, m);
+    fork_common(lo, &f);
     update_running(lo, u, running_bits(lo, m));
-    LLVMBuildBr(lo->b, done);
-    LLVMPositionBuilderAtEnd(lo->b, done);
+    fork_end(lo, &f);
 }
 
 static kj_tile update_each(kj_lower *lo, const kj_texpr *e, const kj_access *at,
@@ -426,8 +559,12 @@ static kj_tile update_each(kj_lower *lo, const kj_texpr *e, const kj_access *at,
             LLVMBuildStore(lo->b, LLVMConstNull(row), LLVMBuildGEP2(lo->b, row, u.old, &i, 1, ""));
         }
     }
-    bool tally = lo->own && e->u.atomic.array->root->tally;
-    (tally ? update_tally : update_all)(lo, &u, m);
+    if (is_tally(lo, e))
+        update_tally(lo, &u, m);
+    else if (is_plain(lo, e->u.atomic.array, false))
+        update_plain(lo, &u, m);
+    else
+        update_all(lo, &u, m);
     for (int r = 0; r < lo->rows && used; r++) {
         LLVMValueRef i = kj_i64(lo, r);
         out.v[r] = LLVMBuildLoad2(lo->b, row, LLVMBuildGEP2(lo->b, row, u.old, &i, 1, ""), "");
@@ -439,6 +576,10 @@ kj_tile kj_lower_atomic(kj_lower *lo, const kj_texpr *e, const kj_access *at, co
                         kj_mask m, bool used)
 {
     kj_builtin id = e->u.atomic.id;
+    if (lo->rows == 1 && lo->lanes == 1 && is_tally(lo, e)) {
+        update_once(lo, e, at->base, at->offset.v[0], kj_tile_vector(lo, args[0], 0, 1));
+        return kj_tile_scalar(e->type, LLVMConstNull(lo->types[e->type]));
+    }
     if (lo->rows == 1 && lo->lanes == 1) {
         LLVMValueRef a = kj_tile_vector(lo, args[0], 0, 1),
                      b = e->u.atomic.args[1] ? kj_tile_vector(lo, args[1], 0, 1) : NULL;
@@ -447,8 +588,8 @@ kj_tile kj_lower_atomic(kj_lower *lo, const kj_texpr *e, const kj_access *at, co
     bool one = at->offset.rows == 1 && at->offset.lanes == 1 && !used;
     LLVMValueRef index = at->offset.v[0];
     if (one && combines(lo, id, e->type)) {
-        LLVMValueRef all = reduce(lo, id, of_all(lo, id, args[0], m));
-        return kj_tile_scalar(e->type, update(lo, e, at->base, index, all, NULL, false));
+        update_once(lo, e, at->base, index, reduce(lo, id, of_all(lo, id, args[0], m)));
+        return kj_tile_scalar(e->type, LLVMConstNull(lo->types[e->type]));
     }
     if (one && adds_in_order(id, e->type)) {
         add_in_order(lo, e, at->base, index, of_all(lo, id, args[0], m));

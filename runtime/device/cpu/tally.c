@@ -7,7 +7,13 @@
 
 #include "device/cpu/cpu.h"
 
-enum { MOST = 8, LINE = 64, MOST_BYTES = 1 << 20, THREADS_EACH = 16 };
+enum {
+    MOST = 8,
+    LINE = 64,
+    MOST_BYTES = 1 << 20,
+    THREADS_EACH = 16,
+    THREADS_ONE = 1024 /* of one element: a gang adds to it once anyway */
+};
 
 typedef struct tally {
     kj_tally_op op;
@@ -180,7 +186,7 @@ static bool plan(counting *c, const kj_kernel_info *k)
     for (int i = 0; i < c->n; i++)
         counted += c->tallies[i].count;
     double threads = (double)kj_count_blocks(v) * (double)(v->block[0] * v->block[1] * v->block[2]);
-    return c->n > 0 && threads >= (double)counted * THREADS_EACH;
+    return c->n > 0 && threads >= (counted == 1 ? THREADS_ONE : (double)counted * THREADS_EACH);
 }
 
 bool kj_pool_run_counting(kj_pool *pool, const kj_launch_call *call, const kj_host_launch *values,
