@@ -55,7 +55,8 @@ static void want(writing *w, int kernel, kj_made_for what, const uint64_t *key, 
     if (w->nwanted == w->capacity) {
         w->capacity = w->capacity ? 2 * w->capacity : 64;
         kj_made *more = KJ_NEW_ARRAY(&w->arena, kj_made, (size_t)w->capacity);
-        memcpy(more, w->wanted, (size_t)w->nwanted * sizeof *more);
+        if (w->nwanted > 0)
+            memcpy(more, w->wanted, (size_t)w->nwanted * sizeof *more);
         w->wanted = more;
     }
     memmove(&w->wanted[at + 1], &w->wanted[at], (size_t)(w->nwanted++ - at) * sizeof made);
