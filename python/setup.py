@@ -41,7 +41,7 @@ class BuildExtension(build_ext):
         target = pathlib.Path(self.build_lib if not self.inplace else HERE, "kjit", "libkjit.so.0")
         shutil.copyfile(LIBRARY / "libkjit.so.0", target)
         if shutil.which("strip"):
-            subprocess.run(["strip", "-g", str(target)], check=True)
+            subprocess.run(["strip", "--strip-unneeded", str(target)], check=True)
 
 
 def version():
