@@ -243,11 +243,12 @@ ulp: $(BUILD)/tests/ulp/ulp ## measure the math functions on every f32, and writ
 	$< --all --samples=16777216 > $(BUILD)/ulp.md
 	tools/between.py docs/math.md "largest errors" < $(BUILD)/ulp.md
 
-docs: $(BUILD)/kjit ## write what is generated: the built-in functions in docs/language.md, docs/api.md, docs/diagnostics.md, docs/from_numba.md, docs/files.md
+docs: $(BUILD)/kjit ## write what is generated: the built-in functions in docs/language.md, docs/api.md, docs/diagnostics.md, docs/from_*.md, docs/files.md
 	@$< builtins --markdown | tools/between.py docs/language.md "kjit builtins"
 	@tools/reference.py api include/kjit.h > docs/api.md
 	@tools/diagnostics.py $(BUILD)/kjit > docs/diagnostics.md
-	@tools/from_numba.py tests/numba/rows.txt > docs/from_numba.md
+	@tools/from_rows.py tests/numba/rows.txt > docs/from_numba.md
+	@tools/from_rows.py tests/from_cuda/rows.txt > docs/from_cuda.md
 	@tools/files.py > docs/files.md
 
 bench-cpu: all ## kjit beside OpenMP C on this CPU

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""The table "From Numba": from_numba.py ROWS writes docs/from_numba.md; from_numba.py ROWS KJIT [--write] runs the rows'
-programs and compares what they print. tests/numba/rows.txt says what a row is."""
+"""The tables "From ...": from_rows.py ROWS writes docs/from_*.md; from_rows.py ROWS KJIT runs the rows' programs and
+compares what they print. tests/numba/rows.txt says what a row is. A programs.md beside the rows ends the page."""
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
 
-KINDS = {"same": "the same", "write": "write this instead", "differs": "**differs**"}
+KINDS = {"same": "the same", "write": "write this instead", "differs": "**differs**", "not": "not there"}
 KERNEL = """kernel k(x: f32[], d: f64[], a: i32[], out: f32[], n: i32) {{
 {0}}}
 """
@@ -17,14 +17,26 @@ LAUNCH = """run {
     print(out)
 }
 """
-TITLE = """# From Numba
-
-What a line of Numba CUDA is in kjit: the same, another line, or one that gives another result, and why. Nothing that
+HELD = """Each row is run by the tests with the program that stands with it in
+[{0}](../{0}), from which `make docs` writes this page."""
+# The folder of the rows: what is ported, and what the page says before its tables.
+PAGES = {
+    "numba": ("Numba", """What a line of Numba CUDA is in kjit: the same, another line, or one that gives another result, and why. Nothing that
 differs is left unsaid. Where a row differs and a program of Numba's would go on with other numbers, kjit has a warning,
 which is named, or the row says "because". Each row is run by the tests with the program that stands with it in
 [tests/numba/rows.txt](../tests/numba/rows.txt), from which `make docs` writes this page. In Python a kernel need not be
 written anew: [`kjit.numba_port`](python.md#kernels-that-stay-as-they-are) takes it over with Numba's meaning.
-"""
+"""),
+    "from_cuda": ("CUDA C", """What a word of CUDA C is in kjit: the same, another one, one that gives another result, or none, and why.
+Below the tables stand [six programs](#saxpy) in both languages.
+A kernel and the code that launches it are one file, compiled when it runs: there is no `nvcc`, no header and no `main`.
+""" + HELD.format("tests/from_cuda/rows.txt") + "\n"),
+    "from_numpy": ("NumPy", """What a line of NumPy is in kjit: the same, another line, one that gives another result, or none, and why.
+Run blocks compute with whole arrays as NumPy does, on the CPU and on a GPU; `np.` goes. Examples use `x = arange(6, f32)` and `a = x.reshape(2, 3)`.
+""" + HELD.format("tests/from_numpy/rows.txt") + """
+In Python itself kjit's kernels take NumPy's arrays as they are: [python.md](python.md).
+"""),
+}
 
 
 def rows(path):
@@ -66,15 +78,17 @@ def program(found):
 
 
 def document(path):
-    out = [TITLE]
+    name, text = PAGES[pathlib.Path(path).parent.name]
+    out = [f"# From {name}\n\n{text}"]
     for item in rows(path):
         if isinstance(item, str):
-            out.append(f"\n## {item}\n\n| Numba | | kjit |\n| --- | --- | --- |\n")
+            out.append(f"\n## {item}\n\n| {name} | | kjit |\n| --- | --- | --- |\n")
             continue
         ours = item["K"] + (f"; because: {item['B']}" if item["kind"] == "differs" else
-                            f"; {item['B']}" if item["B"] else "")
+                            f"; {item['B']}" if item["B"] and item["K"] else item["B"])
         out.append(f"| {item['N']} | {KINDS[item['kind']]} | {ours} |\n")
-    return "".join(out)
+    programs = pathlib.Path(path).with_name("programs.md")
+    return "".join(out) + ("\n" + programs.read_text(encoding="utf-8") if programs.exists() else "")
 
 
 def wrong(found, kjit, folder):
@@ -104,8 +118,8 @@ def main():
             if isinstance(item, str):
                 continue
             n += 1
-            differs = item["kind"] == "differs"
-            why = "differs without a reason" if differs and not item["B"] else wrong(item, rest[0], pathlib.Path(folder))
+            reasoned = item["kind"] in ("differs", "not")
+            why = "no reason is given" if reasoned and not item["B"] else wrong(item, rest[0], pathlib.Path(folder))
             if why:
                 bad += 1
                 print(f"{item['N']}: {why}")
