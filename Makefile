@@ -249,6 +249,7 @@ docs: $(BUILD)/kjit ## write what is generated: the built-in functions in docs/l
 	@tools/diagnostics.py $(BUILD)/kjit > docs/diagnostics.md
 	@tools/from_rows.py tests/numba/rows.txt > docs/from_numba.md
 	@tools/from_rows.py tests/from_cuda/rows.txt > docs/from_cuda.md
+	@tools/from_rows.py tests/from_numpy/rows.txt > docs/from_numpy.md
 	@tools/files.py > docs/files.md
 
 bench-cpu: all ## kjit beside OpenMP C on this CPU

@@ -35,6 +35,7 @@ tests/emit          one kernel at each stage (`--emit=`), and the code of single
 tests/explain       what `kjit explain` says of small kernels, note by note
 tests/error         messages of errors, with their places, hints and fixes
 tests/from_cuda     the rows of docs/from_cuda.md, as tests/numba; its programs in both languages
+tests/from_numpy    the rows of docs/from_numpy.md, likewise
 tests/fuzz          programs at random, beside exact references
 tests/install       what is installed: header, pkg-config, manual pages, the Debian package
 tests/lang          what kernels compute, feature by feature, on both devices
