@@ -313,6 +313,8 @@ char *kj_target_optimise(kj_target *t, LLVMModuleRef module, const kj_compile_op
         kj_narrow_sums(module);
     if (!error && !t->kind->gpu)
         kj_narrow_high_products(module);
+    if (!error && t->x86)
+        kj_widen_byte_quotients(module);
     if (!error && t->features && strstr(t->features, "+avx512f")) {
         kj_hide_store_masks(module);
         kj_select_sums(module);

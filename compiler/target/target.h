@@ -112,6 +112,11 @@ LLVMValueRef kj_hidden_number(LLVMBuilderRef b, uint64_t number, unsigned bits);
 /* Before code for a CPU with AVX-512 is selected: its stores write no more than their lanes. */
 void kj_hide_store_masks(LLVMModuleRef module);
 
+/* ---- byte_quotients.c ---- */
+
+/* Before code for an x86 CPU is selected: quotients of few bytes are those of half words, which LLVM makes right code of. */
+void kj_widen_byte_quotients(LLVMModuleRef module);
+
 /* ---- high_products.c ---- */
 
 /* Before code for a CPU is selected: upper parts of products of few bits are what they are. */
