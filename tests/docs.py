@@ -7,7 +7,8 @@ must be refused with the message that the ```text block after it shows; a messag
 what kjit explain says of it, without the figures of ptxas."""
 import re
 
-DOCUMENTS = ("README.md", "docs/tutorial.md", "docs/language.md", "docs/std.md", "docs/embedding.md", "docs/from_cuda.md")
+DOCUMENTS = ("README.md", "docs/tutorial.md", "docs/language.md", "docs/std.md", "docs/embedding.md", "docs/from_cuda.md",
+             "docs/guide.md")
 FENCE = re.compile(r"^```(.*)$")
 
 
