@@ -34,6 +34,7 @@ tests/double/unit   unit tests of the PTX interpreter
 tests/emit          one kernel at each stage (`--emit=`), and the code of single features
 tests/explain       what `kjit explain` says of small kernels, note by note
 tests/error         messages of errors, with their places, hints and fixes
+tests/documents     what all documents have in common: links that lead somewhere
 tests/from_cuda     the rows of docs/from_cuda.md, as tests/numba; its programs in both languages
 tests/from_numpy    the rows of docs/from_numpy.md, likewise
 tests/fuzz          programs at random, beside exact references
