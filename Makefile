@@ -172,7 +172,7 @@ EXPORTS = -Wl,--version-script=$(BUILD)/gen/kjit.map $(FOREIGN:%=@$(BUILD)/gen/f
 
 # ---- Goals ----
 
-.PHONY: all demo test test-aarch64 deps-aarch64 check-llvm python run-tests valgrind-tests test-programs fuzz fuzz-bounds hostile mutants deps man install uninstall deb lint format ulp docs bench-cpu bench-compile bench-growth bench-ptx gpu-bundle clean help FORCE
+.PHONY: all demo test test-aarch64 deps-aarch64 check-llvm python run-tests valgrind-tests test-programs fuzz fuzz-bounds hostile mutants deps man install uninstall deb lint format ulp docs site bench-cpu bench-compile bench-growth bench-ptx gpu-bundle clean help FORCE
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -251,6 +251,10 @@ docs: $(BUILD)/kjit ## write what is generated: the built-in functions in docs/l
 	@tools/from_rows.py tests/from_cuda/rows.txt > docs/from_cuda.md
 	@tools/from_rows.py tests/from_numpy/rows.txt > docs/from_numpy.md
 	@tools/files.py > docs/files.md
+
+site: ## BUILD/site: the documents as HTML pages with a search, for reading without a network (needs python3-markdown)
+	@for p in python3 /usr/bin/python3; do if $$p -c 'import markdown' 2> /dev/null; then $$p tools/site.py $(BUILD)/site && \
+		echo "$(BUILD)/site/index.html"; exit; fi; done; echo "make site needs Python-Markdown (Debian: python3-markdown)" >&2; exit 1
 
 bench-cpu: all ## kjit beside OpenMP C on this CPU
 	@BUILD=$(BUILD) bench/cpu/run $(BENCH)

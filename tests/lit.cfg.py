@@ -85,6 +85,10 @@ def runs(python, code):
     return shutil.which(python) and not subprocess.run([python, "-c", code], stderr=subprocess.DEVNULL).returncode
 pythons = [p for p in (os.environ["KJIT_PYTHON"], "/usr/bin/python3") if os.path.exists(f"{build}/python/kjit/_kjit.abi3.so")
            and runs(p, "import sys; assert sys.version_info >= (3, 10)")]
+markdowns = [p for p in (os.environ["KJIT_PYTHON"], "/usr/bin/python3") if runs(p, "import markdown")]
+if markdowns:
+    config.available_features.add("python3-markdown") # make site
+    config.substitutions.append(("%pymarkdown", markdowns[0]))
 numpys = [p for p in pythons if runs(p, "import numpy")]
 if pythons:
     chosen = (numpys or pythons)[0]

@@ -1,4 +1,4 @@
-/* Launches of a run block: k[grid, block, stream](args...) and k.forall(n, stream)(args...). In:
+/* Launches of a run block: `k[grid, block, stream](args...)` and k.forall(n, stream)(args...). In:
  * the call and its kernel; out: a launch. What k.max_cooperative_blocks(block)(args...) asks of a
  * launch goes the same way. */
 #include "run/run.h"
