@@ -75,7 +75,7 @@ def prepared(text):
         if line.startswith("```"):
             code = not code
             line = re.sub(r"^```(\S+) .*$", r"```\1", line)
-        elif not code and line[:2] in ("- ", "| ") and lines and lines[-1].strip() and lines[-1][:2] not in (line[:2], "  "):
+        elif not code and re.match(r"- |\|", line) and lines and lines[-1].strip() and lines[-1][0] not in (line[0], " "):
             lines.append("")
         lines.append(line)
     return "\n".join(lines)
