@@ -196,7 +196,7 @@ static kj_tile settled(kj_lower *lo, kj_tile t)
 kj_tile kj_lower_load(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, kj_mask m)
 {
     kj_tile early;
-    if (lo->strip && kj_strip_loaded(lo, index, &early))
+    if ((lo->strip && kj_strip_loaded(lo, index, &early)) || kj_is_at_hand(lo, a, index, &early))
         return early;
     kj_access at = kj_lower_access(lo, a, index, m);
     if (lo->waits && a->root->written && a->root->space != KJ_LOCAL &&
@@ -207,7 +207,9 @@ kj_tile kj_lower_load(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, 
     kj_watch_access(lo, a, &at, KJ_WATCH_LOAD, NULL, m);
     kj_fetch_ahead(lo, a, index, &at);
     kj_tile t = kj_load_access(lo, &at, m);
-    return is_unset(a->root) ? settled(lo, t) : t;
+    t = is_unset(a->root) ? settled(lo, t) : t;
+    kj_have_at_hand(lo, a, index, t);
+    return t;
 }
 
 static bool is_free_expr(const kj_texpr *e)

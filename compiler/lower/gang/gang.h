@@ -310,6 +310,16 @@ bool kj_leaves_masked(const kj_lower *lo, const kj_tstmt *s);
 /* May a thread that enters the statements [s, end) not reach their end? */
 bool kj_loses(const kj_tstmt *s, const kj_tstmt *end, bool in_loop);
 
+/* ---- condition.c ---- */
+
+kj_mask kj_lower_if(kj_lower *lo, const kj_tstmt *s, kj_mask m);
+/* Has a condition around loaded that element? Then what it was. */
+bool kj_is_at_hand(const kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, kj_tile *out);
+/* It has been loaded: in a condition, for its sides. */
+void kj_have_at_hand(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, kj_tile v);
+/* May that statement be evaluated by what is at hand? All of it is evaluated, once, before it changes anything. */
+bool kj_loads_at_hand(const kj_tstmt *s);
+
 /* ---- stmt.c ---- */
 
 /* Emits a statement list (up to `end`, exclusive) for the gang; returns the threads that reach its

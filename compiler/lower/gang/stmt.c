@@ -51,6 +51,7 @@ void kj_lower_part(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask
                    const kj_mask_slot *arrived)
 {
     bool twin = lo->twin, before = lo->few, rolled = lo->rolled;
+    const kj_loaded *at_hand = lo->at_hand;
     LLVMBasicBlockRef done = kj_new_block(lo, "join"), some = kj_new_block(lo, "some");
     lo->twin = true;
     int most = kj_has_dear_masks(s, end) ? TWIN_BYTES : lo->masks_cost ? TWIN_MOST : TWIN_CHEAP;
@@ -67,6 +68,7 @@ void kj_lower_part(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask
         kj_seam_end(lo, seam, few);
         LLVMPositionBuilderAtEnd(lo->b, few);
         lo->few = true;
+        lo->at_hand = at_hand;
         lo->rolled |=
             seam != NULL; /* a torus' borders are few, and much code where they are written out */
     }
@@ -91,66 +93,6 @@ static kj_mask lower_rest(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, 
     kj_mask_slot arrived = kj_mask_new(lo, "arrived", kj_none);
     kj_lower_part(lo, s, end, outer, m, &arrived);
     return kj_mask_load(lo, &arrived);
-}
-
-/* ---- Conditions ---- */
-
-static kj_mask lower_if_uniform(kj_lower *lo, const kj_tstmt *s, LLVMValueRef test, kj_mask m)
-{
-    bool exits = kj_loses(s->u.if_.yes, NULL, false) || kj_loses(s->u.if_.no, NULL, false);
-    LLVMBasicBlockRef yes = kj_new_block(lo, "if"), no = kj_new_block(lo, "else"),
-                      done = kj_new_block(lo, "endif");
-    kj_mask_slot arrived;
-    if (exits)
-        arrived = kj_mask_new(lo, "arrived", kj_none);
-    bool reached = false, lost = false;
-    branch(lo, test, yes, no);
-    for (int side = 0; side < 2; side++) {
-        if (side)
-            LLVMPositionBuilderAtEnd(lo->b, no);
-        kj_mask after = kj_lower_stmts(lo, side ? s->u.if_.no : s->u.if_.yes, NULL, m);
-        if (ended(lo))
-            continue;
-        reached = true;
-        lost |= after.kind != m.kind || after.kind == KJ_SOME;
-        if (exits)
-            kj_mask_store(lo, &arrived, after);
-        LLVMBuildBr(lo->b, done);
-    }
-    LLVMPositionBuilderAtEnd(lo->b, done);
-    if (!reached) {
-        LLVMBuildUnreachable(lo->b);
-        return kj_none;
-    }
-    return exits && lost ? kj_mask_load(lo, &arrived) : m;
-}
-
-static kj_mask lower_if_masked(kj_lower *lo, const kj_tstmt *s, kj_tile test, kj_mask m)
-{
-    bool exits = kj_loses(s->u.if_.yes, NULL, false) || kj_loses(s->u.if_.no, NULL, false);
-    kj_mask yes = kj_mask_and(lo, m, kj_mask_of(test)),
-            no = kj_mask_andnot(lo, m, kj_mask_of(test));
-    if (!exits) {
-        kj_lower_part(lo, s->u.if_.yes, NULL, m, yes, NULL);
-        if (s->u.if_.no)
-            kj_lower_part(lo, s->u.if_.no, NULL, m, no, NULL);
-        return m;
-    }
-    kj_mask_slot arrived = kj_mask_new(lo, "arrived", s->u.if_.no ? kj_none : no);
-    kj_lower_part(lo, s->u.if_.yes, NULL, m, yes, &arrived);
-    if (s->u.if_.no)
-        kj_lower_part(lo, s->u.if_.no, NULL, m, no, &arrived);
-    return kj_mask_load(lo, &arrived);
-}
-
-static kj_mask lower_if(kj_lower *lo, const kj_tstmt *s, kj_mask m)
-{
-    if (kj_seam_mends(lo, s, m))
-        return m;
-    kj_tile test = kj_lower_expr(lo, s->u.if_.test, m);
-    if (test.rows == 1 && test.lanes == 1)
-        return lower_if_uniform(lo, s, test.v[0], m);
-    return lower_if_masked(lo, s, test, m);
 }
 
 /* ---- Loops ---- */
@@ -533,7 +475,7 @@ static kj_mask lower_stmt(kj_lower *lo, const kj_tstmt *s, kj_mask m)
         kj_lower_store(lo, s->u.store.array, s->u.store.index, s->u.store.value, m);
         return m;
     case KJ_TS_EXPR: kj_lower_effect(lo, s->u.expr, m); return m;
-    case KJ_TS_IF: return lower_if(lo, s, m);
+    case KJ_TS_IF: return kj_lower_if(lo, s, m);
     case KJ_TS_FOR: return lower_for(lo, s, m);
     case KJ_TS_WHILE: return lower_while(lo, s, m);
     case KJ_TS_BREAK: return kj_leave(lo, NULL, false, m);
@@ -571,6 +513,8 @@ static kj_mask lower_list(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, 
     KJ_REQUIRE(m.kind != KJ_SOME || ((m.t.rows == 1 || m.t.rows == lo->rows) &&
                                      (m.t.lanes == 1 || m.t.lanes == lo->lanes)));
     for (; s != end && m.kind != KJ_NONE; s = s->next) {
+        const kj_loaded *at_hand = kj_loads_at_hand(s) ? lo->at_hand : NULL;
+        lo->at_hand = NULL; /* in copies, and where stores are joined */
         if (kj_lower_seam(lo, s, end, m))
             return m;
         look_before(lo, s);
@@ -583,7 +527,9 @@ static kj_mask lower_list(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, 
             kj_seam_passed(lo, last);
             continue;
         }
+        lo->at_hand = at_hand;
         kj_mask after = lower_stmt(lo, s, m);
+        lo->at_hand = s->kind == KJ_TS_DECL ? at_hand : NULL;
         kj_seam_passed(lo, s);
         if (after.kind == KJ_SOME && s->next != end && kj_loses(s, s->next, false))
             return lower_rest(lo, s->next, end, m, after);

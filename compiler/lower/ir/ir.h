@@ -62,6 +62,7 @@ typedef struct kj_mask {
 } kj_mask;
 
 typedef struct kj_counter kj_counter; /* gang/counter.c */
+typedef struct kj_loaded kj_loaded;   /* gang/condition.c */
 typedef struct kj_waiting kj_waiting; /* gang/parts.c */
 
 /* Where a variable lives inside the gang's code: allocas that LLVM turns into registers. */
@@ -189,6 +190,8 @@ struct kj_lower {
     kj_mask *since;       /* the threads that ran where they began, by root id */
     kj_exit *exits;
     kj_waiting *parts;          /* stores that wait for others; or NULL */
+    const kj_loaded *at_hand;   /* what conditions around have loaded; or NULL */
+    bool loads_stay;            /* what is loaded now is at hand afterwards */
     bool twin;                  /* inside one of two copies of a statement */
     bool few;                   /* inside the one for where not all threads run */
     struct kj_hoisted *hoisted; /* checks that a loop around has made already; or NULL */
