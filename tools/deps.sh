@@ -46,7 +46,8 @@ missing() {
 # What is optional: a linker that takes a third of the others' time, LLVM's own where apt has it; and what some tests
 # use, which are left out without it: of the sample over MPI; of a program with a comma in its numbers; JPEG pictures
 # (Ubuntu's name has no 0); archives (the newer the system, the higher libzip's number); of .knl in an editor. Without
-# jansson there is no `kjit lsp`, without python3-dev no package for Python, whose tests want NumPy, and pip to install it.
+# jansson there is no `kjit lsp`, without python3-dev no package for Python, whose tests want NumPy, and pip to install it;
+# without Python-Markdown no `make site`.
 library() { (ldconfig -p || /sbin/ldconfig -p) 2>/dev/null | grep -q "$1"; }
 llvm=$(tools/find-llvm.sh "${LLVM_LINK:-static}" || true)
 wanted=$(have ld.lld || [ -x "$(${llvm:-false} --bindir)/ld.lld" ] || echo lld
@@ -55,6 +56,7 @@ wanted=$(have ld.lld || [ -x "$(${llvm:-false} --bindir)/ld.lld" ] || echo lld
     header jansson.h || echo libjansson-dev
     [ -n "$(ls /usr/include/python3.1[0-9]/Python.h 2>/dev/null)" ] || echo python3-dev
     /usr/bin/python3 -c 'import numpy' 2>/dev/null || echo python3-numpy
+    /usr/bin/python3 -c 'import markdown' 2>/dev/null || echo python3-markdown
     /usr/bin/python3 -c 'import setuptools, wheel, pip' 2>/dev/null || echo python3-setuptools python3-wheel python3-pip)
 need=$(missing | tr '\n' ' ')
 [ -n "$need$wanted" ] || exit 0
