@@ -454,6 +454,11 @@ int kj_given(const struct kj_limits *limits, const kj_eval_env *env, int64_t *ou
 
 /* ---- Code ---- */
 
+/* What is so of a CPU's code or is not; who keeps code keeps all of them (pack_kernel.c, the runtime's cache).
+ * fused: neighbouring blocks run side by side. across: and gangs go from one into the next. past: it asks
+ * kj_host_launch.past. shared_out: a grid-stride loop's turns are its threads, however many the grid has. */
+#define KJ_CODE_FLAGS(F) F(fused) F(across) F(past) F(shared_out)
+
 /* Code for one specialisation. Owned by the caller: kj_code_free. */
 typedef struct kj_code {
     void *bytes; /* the object, or NUL-terminated text for the textual stages */
@@ -461,9 +466,9 @@ typedef struct kj_code {
     const char *entry; /* symbol of the entry; in the arena given to kj_compile */
     int64_t
         scratch; /* bytes a worker needs for values that live across barriers, and between shared arrays; a multiple of 64 */
-    bool fused;  /* a CPU's: neighbouring blocks run side by side */
-    bool across; /* and gangs go from one into the next */
-    bool past;   /* it asks kj_host_launch.past */
+#define FLAG(name) bool name;
+    KJ_CODE_FLAGS(FLAG)
+#undef FLAG
     uint64_t unheld; /* what kj_unheld said of the launch it is for; all ones: of any */
     int64_t stack;   /* bytes that it and its children take of a CPU's stack, each */
     const kj_kernel_info *kernel; /* in that arena */

@@ -318,9 +318,9 @@ static void pack_numbers(kj_pack *p, const kj_const_array_info *filled, kj_code 
 {
     kj_pack_text(p, &c->entry);
     KJ_PACK(p, c->scratch);
-    KJ_PACK(p, c->fused);
-    KJ_PACK(p, c->across);
-    KJ_PACK(p, c->past);
+#define FLAG(name) KJ_PACK(p, c->name);
+    KJ_CODE_FLAGS(FLAG)
+#undef FLAG
     KJ_PACK(p, c->unheld);
     KJ_PACK(p, c->stack);
     KJ_PACK(p, c->nargs);

@@ -139,7 +139,10 @@ typedef struct prefix {
 } prefix;
 
 typedef struct numbers {
-    int64_t scratch, shared, stack, nargs, fused;
+    int64_t scratch, shared, stack, nargs;
+#define FLAG(name) int64_t name;
+    KJ_CODE_FLAGS(FLAG)
+#undef FLAG
 } numbers;
 
 bool kj_cache_parse(const kj_stored *s, kj_cache_value *out)
@@ -182,7 +185,9 @@ static void get_numbers(const char *list, size_t i, kj_code *out)
     out->shared = n.shared;
     out->stack = n.stack;
     out->nargs = (int)n.nargs;
-    out->fused = n.fused != 0;
+#define FLAG(name) out->name = n.name != 0;
+    KJ_CODE_FLAGS(FLAG)
+#undef FLAG
 }
 
 bool kj_cached_get(kj_cached *c, kj_arena *arena, kj_code *out)
@@ -215,8 +220,10 @@ static void put_numbers(kj_text *t, const kj_code *code)
     numbers n = {.scratch = code->scratch,
                  .shared = code->shared,
                  .stack = code->stack,
-                 .nargs = code->nargs,
-                 .fused = code->fused};
+                 .nargs = code->nargs};
+#define FLAG(name) n.name = code->name;
+    KJ_CODE_FLAGS(FLAG)
+#undef FLAG
     kj_text_add(t, (const char *)&n, sizeof n);
 }
 

@@ -254,7 +254,8 @@ class KernelGen(Statements):
         if r.chance(30):
             r.shuffle(params)
         params.sort(key=lambda p: bool(p.get("const")))
-        return Kernel(kernel_name, params, body, (), self.requires, attributes, plans=self.plans)
+        kept = range(r.pick([8, 14, 20, 28])) if r.chance(8) else ()
+        return Kernel(kernel_name, params, body, (), self.requires, attributes, kept, plans=self.plans)
 
     def require(self):
         """Conditions that all launches keep to."""

@@ -187,6 +187,7 @@ class Reducer:
         for f in self.program.kernels:
             self.sites(lambda f=f: list(range(len(f.requires))), lambda k, f=f: [self.splice(f.requires, k, k + 1)])
             self.sites(lambda f=f: list(range(len(f.attributes))), lambda k, f=f: [self.splice(f.attributes, k, k + 1)])
+            self.sites(lambda f=f: list(range(0, len(f.kept), 4)), lambda k, f=f: [self.splice(f.kept, k, k + 4)])
 
     def unwrap(self):
         """A compound statement becomes what is inside of it."""

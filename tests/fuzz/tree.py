@@ -183,9 +183,11 @@ class Function:
 
 
 class Kernel(Function):
-    def __init__(self, name, params, body, generics=(), requires=(), attributes=(), **facts):
+    """`kept`: numbers that are there from the first line to the last, which leave few lanes to a gang."""
+
+    def __init__(self, name, params, body, generics=(), requires=(), attributes=(), kept=(), **facts):
         super().__init__(name, params, None, body, generics, **facts)
-        self.requires, self.attributes = list(requires), list(attributes)
+        self.requires, self.attributes, self.kept = list(requires), list(attributes), list(kept)
 
 
 def walk(node):
@@ -478,7 +480,9 @@ def write_function(f):
         attributes = "".join(a + "\n" for a in f.attributes)
         requires = "".join(f"    requires {write(r)}\n" for r in f.requires)
         body = write_block(f.body, "")
-        return f"{attributes}kernel {head} {{\n{requires}{body[2:]}\n"
+        kept = "".join(f"    let kept{k} = f64(threadIdx.x + {k})\n" for k in f.kept)
+        used = f"    if {' + '.join(f'kept{k}' for k in f.kept)} < 0 {{ return }}\n" if f.kept else ""
+        return f"{attributes}kernel {head} {{\n{requires}{kept}{body[2:-1]}{used}}}\n"
     results = "" if f.results is None else f" -> {f.results}"
     return f"fn {head}{results} {write_block(f.body, '')}\n"
 

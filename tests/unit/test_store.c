@@ -621,6 +621,56 @@ static void unusable_values_go(void **state)
     empty();
 }
 
+/* All that is known of code comes back with it. */
+static void code_comes_back(void **state)
+{
+    (void)state;
+    static char bytes[] = "code";
+    static int args[] = {2, 0};
+    kj_store s;
+    kj_arena arena;
+    jmp_buf fail;
+    assert_int_equal(setjmp(fail), 0);
+    kj_arena_init(&arena, &fail);
+    kj_store_open(&s, path);
+    kj_code child = {.scratch = 64, .past = true}, code = {.bytes = bytes,
+                                                           .size = sizeof bytes,
+                                                           .scratch = 128,
+                                                           .fused = true,
+                                                           .across = true,
+                                                           .stack = 7,
+                                                           .args = args,
+                                                           .nargs = 2,
+                                                           .shared = 5,
+                                                           .children = &child,
+                                                           .nchildren = 1};
+    kj_cached c = {.store = &s, .lock = -1};
+    kj_text_puts(&c.key, "key");
+    kj_text_puts(&c.label, "label");
+    kj_cached_put(&c, &code);
+    kj_code found_child = {0}, found = {.children = &found_child, .nchildren = 1};
+    assert_true(kj_cached_get(&c, &arena, &found));
+    assert_int_equal(found.size, sizeof bytes);
+    assert_memory_equal(found.bytes, bytes, sizeof bytes);
+    assert_int_equal(found.scratch, 128);
+    assert_int_equal(found.stack, 7);
+    assert_int_equal(found.shared, 5);
+    assert_int_equal(found.nargs, 2);
+    assert_memory_equal(found.args, args, sizeof args);
+    assert_int_equal(found_child.scratch, 64);
+#define FLAG(name) \
+    assert_true(found.name == code.name && found_child.name == child.name); \
+    assert_true(code.name || child.name); /* it is seen */
+    KJ_CODE_FLAGS(FLAG)
+#undef FLAG
+    free(found.bytes);
+    kj_arena_free(&arena);
+    kj_text_free(&c.label);
+    kj_cached_end(&c);
+    kj_store_close(&s);
+    empty();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -641,6 +691,7 @@ int main(void)
         cmocka_unit_test(one_makes_the_value),
         cmocka_unit_test(the_directory_is_found),
         cmocka_unit_test(unusable_values_go),
+        cmocka_unit_test(code_comes_back),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -485,4 +485,5 @@ void kj_lower_cpu(kj_arena *arena, const kj_entry_spec *spec, kj_code *out)
     out->scratch = lo.scratch + lo.margins;
     out->fused = lo.regions->fused;
     out->past = lo.passes;
+    out->shared_out = lo.kernel->numbers != NULL;
 }

@@ -134,8 +134,15 @@ struct kj_exec {
     const kj_kernel_info *kernel; /* the code's */
     unsigned watched;             /* what the code tells of its threads for: KJ_CHECKS_WATCHED */
     bool counts;                  /* some parameter is only counted in: kj_param_info.tally */
-    bool past;                    /* as kj_code has it */
+    bool past, shared_out;        /* as kj_code has them */
 };
+
+/* ---- Stores past the caches (past.c) ---- */
+
+/* kj_host_launch.past for a launch of code that asks it, where caches hold so many bytes. shared_out: the grid does not say
+ * how many threads there are. */
+int16_t kj_goes_past(const kj_kernel_info *kernel, const kj_host_launch *values, uint64_t cached,
+                     bool shared_out);
 
 /* ---- Launches that are checked (watch.c) ---- */
 

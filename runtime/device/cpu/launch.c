@@ -14,28 +14,13 @@ typedef struct launch_task {
     kj_host_launch *values; /* behind the task */
 } launch_task;
 
-/* Of code that asks it: do its arrays take more than the caches hold? */
-static void set_past(const kj_device *dev, const kj_kernel_info *kernel, kj_host_launch *values)
-{
-    enum { LINE = 64 };
-    const uint64_t *slots = values->slots;
-    uint64_t all = 0;
-    for (int i = 0; i < kernel->nparams; slots += kj_param_slots(&kernel->params[i++])) {
-        if (!kernel->params[i].is_array)
-            continue;
-        kj_bytes bytes = kj_array_bytes(&kernel->params[i], slots);
-        all += bytes.end - bytes.begin;
-    }
-    values->past = all > dev->cached ? -LINE : 0;
-}
-
 static kjit_status run(kj_device *dev, const kj_launch_call *call, kj_host_launch *values,
                        kj_failure *why)
 {
     kj_exec *exec = call->exec;
     kjit_status status;
     if (exec->past)
-        set_past(dev, exec->kernel, values);
+        values->past = kj_goes_past(exec->kernel, values, dev->cached, exec->shared_out);
     kj_running *running = atomic_load_explicit(&dev->asked, memory_order_relaxed)
                               ? kj_running_begin(dev, call->what, values)
                               : NULL;

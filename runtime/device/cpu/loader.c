@@ -172,6 +172,7 @@ static kjit_status load(const kj_code *code, kj_exec *exec, kj_failure *why)
     exec->kernel = code->kernel;
     exec->watched = code->kernel->watched;
     exec->past = code->past;
+    exec->shared_out = code->shared_out;
     for (int i = 0; i < code->kernel->nparams; i++)
         exec->counts |= code->kernel->params[i].tally != KJ_TALLY_NONE;
     status = find_entry(&object, exec, code->entry, &exec->entry, why);
