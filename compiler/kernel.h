@@ -14,6 +14,9 @@ typedef struct kj_tkernel kj_tkernel; /* typed AST: tast.h */
 
 enum { KJ_SMALL = 1 << 28 };
 
+/* Bytes of a cache's line: what workers write apart lies in lines of their own, and whole ones go past the caches. */
+enum { KJ_LINE = 64 };
+
 /* Of no array that a kernel takes an extent is over this. */
 #define KJ_MOST_EXTENT ((int64_t)1 << 48)
 enum { KJ_WARP = 32 }; /* threads */
@@ -310,7 +313,7 @@ struct kj_host_launch {
     uint32_t going;           /* 0 of code that polls, whose halt is never NULL */
     uint16_t
         own_tallies; /* kj_param_info.tally: those arrays are copies that the caller alone has */
-    /* Its arrays are more than the caches hold: -64, all bits of an address but those within a line
+    /* Its stores go past the caches (device/cpu/past.c): -KJ_LINE, all bits of an address but those within a line
      * (kj_tarray.past); else 0. */
     int16_t past;
     uint64_t slots[];

@@ -140,6 +140,16 @@ static PyObject *module_log(PyObject *object, void *unused)
     return kjp_text_or_none(kjit_module_log(((kjp_module *)object)->mod));
 }
 
+/* What the library gave by malloc. */
+static PyObject *given_bytes(const kjp_module *self, kjit_status status, void *out, size_t size)
+{
+    if (status != KJIT_OK)
+        return kjp_fail(self->context->ctx, status);
+    PyObject *bytes = PyBytes_FromStringAndSize(out, (Py_ssize_t)size);
+    free(out);
+    return bytes;
+}
+
 /* (what, kernel or None, block or None): an intermediate form as text or bytes */
 static PyObject *module_emit(PyObject *object, PyObject *args)
 {
@@ -157,11 +167,7 @@ static PyObject *module_emit(PyObject *object, PyObject *args)
     kjit_status status =
         kjit_module_emit(self->mod, what, kernel, shape == Py_None ? NULL : block, &out, &size);
     kjp_wait_end(&wait);
-    if (status != KJIT_OK)
-        return kjp_fail(self->context->ctx, status);
-    PyObject *bytes = PyBytes_FromStringAndSize(out, (Py_ssize_t)size);
-    free(out);
-    return bytes;
+    return given_bytes(self, status, out, size);
 }
 
 /* (cpus or None, archs or None): machine code for them, as bytes */
@@ -177,11 +183,7 @@ static PyObject *module_image(PyObject *object, PyObject *args)
     kjp_wait_begin(&wait, self->context->ctx, NULL);
     kjit_status status = kjit_module_image(self->mod, &options, &out, &size);
     kjp_wait_end(&wait);
-    if (status != KJIT_OK)
-        return kjp_fail(self->context->ctx, status);
-    PyObject *bytes = PyBytes_FromStringAndSize(out, (Py_ssize_t)size);
-    free(out);
-    return bytes;
+    return given_bytes(self, status, out, size);
 }
 
 /* Between statements of a run block; kjp_fail then finds what Python's handler has raised. */

@@ -13,14 +13,13 @@
 #include "parse/ast.h"
 #include "stream/stream.h"
 
-enum { LINE = 64 /* bytes: where an element is in one, it is in the copy */ };
-
 /* Memory that arguments lie in, of several that share some. */
 typedef struct block {
     uintptr_t low, high;
     kj_buffer *buffer;
     bool written;
-    kjit_array *copy; /* behind low % LINE zeros; NULL: not yet */
+    kjit_array *
+        copy; /* behind low % KJ_LINE zeros: where an element is in a line, it is in the copy; NULL: not yet */
 } block;
 
 typedef struct capsule {
@@ -87,7 +86,7 @@ static kjit_status new_bytes(kjit_context *ctx, int64_t size, kjit_array **out)
 
 static kjit_status copy_block(capsule *c, block *k)
 {
-    int64_t pad = (int64_t)(k->low % LINE), size = (int64_t)(k->high - k->low);
+    int64_t pad = (int64_t)(k->low % KJ_LINE), size = (int64_t)(k->high - k->low);
     kjit_status status = new_bytes(c->ctx, pad + size, &k->copy);
     if (status != KJIT_OK)
         return status;
@@ -206,7 +205,7 @@ static void put_array(const capsule *c, kj_text *t, const kjit_array *a, kjit_ar
         : kind == KJIT_ARG_OUT ? "out"
                                : "array",
         none ? -1 : k,
-        none ? 0 : (int64_t)((uintptr_t)a->data - c->blocks[k].low + c->blocks[k].low % LINE),
+        none ? 0 : (int64_t)((uintptr_t)a->data - c->blocks[k].low + c->blocks[k].low % KJ_LINE),
         kj_dtype_name(c->ctx, a->dtype), a->ndim);
     for (int i = 0; i < a->ndim; i++)
         kj_text_printf(t, " %" PRId64, a->shape[i]);

@@ -32,10 +32,9 @@ static LLVMValueRef scratch_at(kj_lower *lo, int64_t offset)
 /* 8 bytes, in lines of 64. */
 static int64_t place(kj_lower *lo)
 {
-    enum { LINE = 64 };
-    if (lo->kept_end % LINE == 0) {
+    if (lo->kept_end % KJ_LINE == 0) {
         lo->kept_end = lo->scratch;
-        lo->scratch += LINE;
+        lo->scratch += KJ_LINE;
     }
     lo->kept_end += 8;
     return lo->kept_end - 8;

@@ -31,7 +31,7 @@ static bool is_same_place(const kj_loaded *l, const kj_tarray *a, kj_texpr *cons
 }
 
 /* Is a load of it what another one is? Not of parts of elements, nor where others write meanwhile. */
-static bool is_plain(const kj_lower *lo, const kj_tarray *a)
+static bool may_stay(const kj_lower *lo, const kj_tarray *a)
 {
     bool several = lo->rows * lo->lanes > 1 && !lo->watch && !lo->strip && !lo->waits;
     return several && !a->whole && !a->bytes && !a->root->of && !a->cache &&
@@ -40,7 +40,7 @@ static bool is_plain(const kj_lower *lo, const kj_tarray *a)
 
 bool kj_is_at_hand(const kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, kj_tile *out)
 {
-    for (const kj_loaded *l = is_plain(lo, a) ? lo->at_hand : NULL; l; l = l->up)
+    for (const kj_loaded *l = may_stay(lo, a) ? lo->at_hand : NULL; l; l = l->up)
         if (is_same_place(l, a, index)) {
             *out = l->v;
             return true;
@@ -50,7 +50,7 @@ bool kj_is_at_hand(const kj_lower *lo, const kj_tarray *a, kj_texpr *const *inde
 
 void kj_have_at_hand(kj_lower *lo, const kj_tarray *a, kj_texpr *const *index, kj_tile v)
 {
-    if (!lo->loads_stay || !is_plain(lo, a))
+    if (!lo->loads_stay || !may_stay(lo, a))
         return;
     kj_loaded *l = KJ_NEW(lo->arena, kj_loaded);
     *l = (kj_loaded){a, index, v, lo->at_hand};
@@ -102,11 +102,6 @@ bool kj_loads_at_hand(const kj_tstmt *s)
 
 /* ---- Conditions ---- */
 
-static bool ended(const kj_lower *lo)
-{
-    return LLVMGetBasicBlockTerminator(LLVMGetInsertBlock(lo->b)) != NULL;
-}
-
 static kj_mask lower_if_uniform(kj_lower *lo, const kj_tstmt *s, LLVMValueRef test, kj_mask m)
 {
     bool exits = kj_loses(s->u.if_.yes, NULL, false) || kj_loses(s->u.if_.no, NULL, false);
@@ -122,7 +117,7 @@ static kj_mask lower_if_uniform(kj_lower *lo, const kj_tstmt *s, LLVMValueRef te
         LLVMPositionBuilderAtEnd(lo->b, side ? no : yes);
         lo->at_hand = at_hand;
         kj_mask after = kj_lower_stmts(lo, side ? s->u.if_.no : s->u.if_.yes, NULL, m);
-        if (ended(lo))
+        if (kj_has_ended(lo))
             continue;
         reached = true;
         lost |= after.kind != m.kind || after.kind == KJ_SOME;
@@ -169,6 +164,6 @@ kj_mask kj_lower_if(kj_lower *lo, const kj_tstmt *s, kj_mask m)
     kj_mask after = test.rows == 1 && test.lanes == 1 ? lower_if_uniform(lo, s, test.v[0], m)
                                                       : lower_if_masked(lo, s, test, m);
     lo->at_hand =
-        NULL; /* what a side has loaded is not there for others, nor what it has changed */
+        NULL; /* a side's loads are not others', and it may have changed what was loaded */
     return after;
 }

@@ -18,15 +18,10 @@ static void branch(kj_lower *lo, LLVMValueRef test, LLVMBasicBlockRef yes, LLVMB
     LLVMPositionBuilderAtEnd(lo->b, yes);
 }
 
-static bool ended(const kj_lower *lo)
-{
-    return LLVMGetBasicBlockTerminator(LLVMGetInsertBlock(lo->b)) != NULL;
-}
-
 /* Goes on in `block`, from here too unless control has left. */
 static void fall_into(kj_lower *lo, LLVMBasicBlockRef block)
 {
-    if (!ended(lo))
+    if (!kj_has_ended(lo))
         LLVMBuildBr(lo->b, block);
     LLVMPositionBuilderAtEnd(lo->b, block);
 }
@@ -62,7 +57,7 @@ void kj_lower_part(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask
         branch(lo, kj_mask_within(lo, lo->present, m), every, few);
         kj_seam_begin(lo, seam);
         kj_mask after = kj_lower_stmts(lo, s, end, lo->present);
-        if (arrived && !ended(lo))
+        if (arrived && !kj_has_ended(lo))
             kj_mask_join(lo, arrived, after);
         fall_into(lo, done);
         kj_seam_end(lo, seam, few);
@@ -74,7 +69,7 @@ void kj_lower_part(kj_lower *lo, const kj_tstmt *s, const kj_tstmt *end, kj_mask
     }
     branch(lo, kj_mask_any(lo, m), some, done);
     kj_mask after = kj_lower_stmts(lo, s, end, m);
-    if (arrived && !ended(lo))
+    if (arrived && !kj_has_ended(lo))
         kj_mask_join(lo, arrived, after);
     fall_into(lo, done);
     lo->twin = twin;
@@ -163,9 +158,9 @@ static void loop_copy(kj_lower *lo, loop *l, const kj_tstmt *body, kj_mask m)
 {
     kj_counters_tested(l->counters, NULL);
     kj_mask after = kj_lower_stmts(lo, body, NULL, m);
-    if (l->exit.masked && !ended(lo))
+    if (l->exit.masked && !kj_has_ended(lo))
         kj_mask_store(lo, &l->live, kj_mask_or(lo, kj_mask_load(lo, &l->exit.skip), after));
-    if (!ended(lo))
+    if (!kj_has_ended(lo))
         LLVMBuildBr(lo->b, l->exit.next);
 }
 

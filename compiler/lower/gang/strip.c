@@ -9,7 +9,7 @@
  *     for the turns that are left: the body */
 #include "lower/gang/strip.h"
 
-enum { MOST_STRIPS = 24 /* loops of a kernel, of which there are two each */, LINE = 64 };
+enum { MOST_STRIPS = 24 /* loops of a kernel, of which there are two each */ };
 
 /* ---- Memory ---- */
 
@@ -23,7 +23,7 @@ static LLVMValueRef room_of(kj_lower *lo, int w, int row, bool elements)
     if (!*room) {
         uint64_t bytes = (uint64_t)(lo->lanes * WIDEST * (elements ? KJ_STRIP : 1));
         *room = kj_alloca(lo, LLVMArrayType2(lo->i8, bytes), "ahead");
-        LLVMSetAlignment(*room, LINE);
+        LLVMSetAlignment(*room, KJ_LINE);
     }
     return *room;
 }
@@ -136,7 +136,7 @@ static LLVMValueRef turn_of(kj_lower *lo, int walk, int row, LLVMTypeRef type)
 static unsigned alignment(const kj_lower *lo, kj_dtype type)
 {
     int bytes = lo->lanes * kj_types[type].size;
-    return (unsigned)(bytes < LINE ? bytes : LINE);
+    return (unsigned)(bytes < KJ_LINE ? bytes : KJ_LINE);
 }
 
 bool kj_strip_loaded(kj_lower *lo, kj_texpr *const *index, kj_tile *out)

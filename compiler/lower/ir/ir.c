@@ -8,6 +8,11 @@ LLVMBasicBlockRef kj_new_block(kj_lower *lo, const char *name)
     return LLVMAppendBasicBlockInContext(lo->ctx, lo->fn, name);
 }
 
+bool kj_has_ended(const kj_lower *lo)
+{
+    return LLVMGetBasicBlockTerminator(LLVMGetInsertBlock(lo->b)) != NULL;
+}
+
 LLVMValueRef kj_alloca(kj_lower *lo, LLVMTypeRef type, const char *name)
 {
     return LLVMBuildAlloca(lo->allocas, type, name);

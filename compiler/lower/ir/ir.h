@@ -294,6 +294,7 @@ LLVMValueRef kj_intrinsic(kj_lower *lo, const char *name, LLVMTypeRef *overloads
                           unsigned noverloads, LLVMValueRef *args, unsigned nargs);
 LLVMValueRef kj_alloca(kj_lower *lo, LLVMTypeRef type, const char *name);
 LLVMBasicBlockRef kj_new_block(kj_lower *lo, const char *name);
+bool kj_has_ended(const kj_lower *lo); /* the block that code is added to: control has left it */
 /* The n elements at these places of two vectors behind each other; `b` may be NULL. */
 enum { KJ_ANY = -1 };
 LLVMValueRef kj_shuffled(kj_lower *lo, LLVMValueRef a, LLVMValueRef b, const int *places, int n);

@@ -38,7 +38,6 @@ void kj_store_parts(kj_lower *lo, const kj_access *a, kj_tile *v, kj_mask m);
  * lie element by element, and of a thread alone. */
 void kj_local_of_gang(kj_lower *lo, const kj_tarray *root, kj_access *a);
 void kj_local_of_thread(kj_lower *lo, const kj_tarray *root, kj_access *a);
-enum { KJ_LINE = 64 }; /* bytes of a cache's line */
 /* How many elements lie between two of a thread, in a local array that lives across barriers. */
 int64_t kj_local_pitch(const kj_lower *lo, const kj_tarray *root);
 /* Where a local array begins: of untrusted kernels it is zeros, for all of the gang; one that lives across

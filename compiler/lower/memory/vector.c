@@ -313,10 +313,10 @@ LLVMValueRef kj_masked_load(kj_lower *lo, const kj_access *a, LLVMTypeRef type, 
 
 void kj_prefetch(kj_lower *lo, LLVMValueRef at, int bytes, unsigned keep)
 {
-    enum { LINE = 64, READ = 0, DATA = 1 };
+    enum { READ = 0, DATA = 1 };
     unsigned id = LLVMLookupIntrinsicID("llvm.prefetch", strlen("llvm.prefetch"));
     LLVMValueRef f = LLVMGetIntrinsicDeclaration(lo->module, id, &lo->ptr, 1);
-    for (int offset = 0; offset < bytes; offset += LINE) {
+    for (int offset = 0; offset < bytes; offset += KJ_LINE) {
         LLVMValueRef by = kj_i64(lo, offset);
         LLVMValueRef args[4] = {
             LLVMBuildGEP2(lo->b, LLVMInt8TypeInContext(lo->ctx), at, &by, 1, ""),

@@ -144,12 +144,12 @@ static void run_replay(void *data)
 kjit_status kj_cpu_replay(kj_device *dev, const kj_launch_call *call, int64_t first, int64_t count,
                           kj_host_fault *fault, kj_failure *why)
 {
-    enum { MARGIN = 16 << 10, LINE = 64 };
+    enum { MARGIN = 16 << 10 };
     replay r = {.call = call, .first = first, .last = first + count, .end = KJ_HOST_DONE};
     (void)dev;
     *fault = (kj_host_fault){.kind = KJ_FAULT_NONE};
     call->values->fault = fault;
-    r.memory = aligned_alloc(LINE, (call->scratch / LINE + 1) * LINE);
+    r.memory = aligned_alloc(KJ_LINE, (call->scratch / KJ_LINE + 1) * KJ_LINE);
     bool runs = r.memory && kj_with_stack(call->exec->stack + MARGIN, run_replay, &r);
     free(r.memory);
     if (!runs)

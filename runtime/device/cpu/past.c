@@ -2,8 +2,6 @@
  * store so much of it that it would not be there for the next launch. */
 #include "device/cpu/cpu.h"
 
-enum { LINE = 64 };
-
 static uint64_t threads_of(const kj_host_launch *values)
 {
     uint64_t n = 1;
@@ -49,5 +47,5 @@ int16_t kj_goes_past(const kj_kernel_info *kernel, const kj_host_launch *values,
         all += bytes;
         stored += p->written ? bytes : 0;
     }
-    return all > cached && stored >= cached / PART ? -LINE : 0;
+    return all > cached && stored >= cached / PART ? -KJ_LINE : 0;
 }

@@ -28,7 +28,6 @@ enum {
     SLOTS = 16,
     SPIN_US = 40,
     CHUNKS_PER_WORKER = 8,
-    LINE = 64,
     SMALL_NS = 5000,
     TINY_NS = 2000,
     LOOK = 4 /* chunks that are run alone between two looks at the clock */
@@ -44,13 +43,13 @@ typedef struct scratch {
 } scratch;
 
 typedef struct slot {
-    _Alignas(LINE) atomic_uint state;
+    _Alignas(KJ_LINE) atomic_uint state;
     atomic_bool taken;
     kj_job job;
     size_t scratch_size;
     uint64_t chunk;
     scratch own; /* of the launching thread, while it has the slot */
-    _Alignas(LINE) atomic_uint_fast64_t next;
+    _Alignas(KJ_LINE) atomic_uint_fast64_t next;
     atomic_bool faulted;
 } slot;
 
@@ -62,7 +61,7 @@ typedef struct worker {
 } worker;
 
 struct kj_pool {
-    _Alignas(LINE) atomic_uint launches; /* the futex */
+    _Alignas(KJ_LINE) atomic_uint launches; /* the futex */
     atomic_uint sleepers;
     atomic_bool stop;
     int nworkers; /* threads, the launching one not counted */
@@ -130,8 +129,8 @@ static bool grow(scratch *s, size_t size)
 {
     if (size <= s->size)
         return true;
-    size = (size + LINE - 1) / LINE * LINE;
-    void *data = aligned_alloc(LINE, size);
+    size = (size + KJ_LINE - 1) / KJ_LINE * KJ_LINE;
+    void *data = aligned_alloc(KJ_LINE, size);
     if (!data)
         return false;
     free(s->data);
@@ -468,7 +467,7 @@ kjit_status kj_pool_run(kj_pool *pool, kj_host_entry entry, const kj_host_launch
 kjit_status kj_pool_create(int workers, kj_pool **out, kj_failure *why)
 {
     workers = workers < KJ_MAX_WORKERS ? workers : KJ_MAX_WORKERS;
-    kj_pool *pool = aligned_alloc(LINE, sizeof *pool);
+    kj_pool *pool = aligned_alloc(KJ_LINE, sizeof *pool);
     worker *list = calloc((size_t)workers, sizeof *list);
     if (!pool || !list) {
         free(pool);

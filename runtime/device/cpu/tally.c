@@ -9,7 +9,6 @@
 
 enum {
     MOST = 8,
-    LINE = 64,
     MOST_BYTES = 1 << 20,
     THREADS_EACH = 16,
     THREADS_ONE = 1024 /* of one element: a gang adds to it once anyway */
@@ -35,7 +34,7 @@ typedef struct counting {
 
 static size_t lines(size_t bytes)
 {
-    return (bytes + LINE - 1) / LINE * LINE;
+    return (bytes + KJ_LINE - 1) / KJ_LINE * KJ_LINE;
 }
 
 /* ---- Elements ---- */
