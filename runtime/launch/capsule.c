@@ -18,8 +18,8 @@ typedef struct block {
     uintptr_t low, high;
     kj_buffer *buffer;
     bool written;
-    kjit_array *
-        copy; /* behind low % KJ_LINE zeros: where an element is in a line, it is in the copy; NULL: not yet */
+    /* Behind low % KJ_LINE zeros: where an element is in a line, it is in the copy. NULL: not yet. */
+    kjit_array *copy;
 } block;
 
 typedef struct capsule {

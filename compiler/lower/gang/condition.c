@@ -163,7 +163,7 @@ kj_mask kj_lower_if(kj_lower *lo, const kj_tstmt *s, kj_mask m)
     lo->loads_stay = false;
     kj_mask after = test.rows == 1 && test.lanes == 1 ? lower_if_uniform(lo, s, test.v[0], m)
                                                       : lower_if_masked(lo, s, test, m);
-    lo->at_hand =
-        NULL; /* a side's loads are not others', and it may have changed what was loaded */
+    /* a side's loads are not others', and it may have changed what was loaded */
+    lo->at_hand = NULL;
     return after;
 }
